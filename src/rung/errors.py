@@ -3,6 +3,7 @@
     RungError
     |-- ConfigError       a setting is unknown or out of range (also a ValueError)
     |-- TaskError         a task file or a task author's code is wrong
+    |-- ToolError         a tool cannot do what the model asked: shown to the model, not a fault
     |-- EnvError          an environment broke: an infrastructure fault, never a low reward
     |-- EngineError       the engine could not produce tokens
     |-- TemplateError     a chat template or tokenizer cannot be used
@@ -44,6 +45,14 @@ class ConfigError(RungError, ValueError):
 
 class TaskError(RungError):
     """A task, or the code that makes or judges tasks, is wrong."""
+
+
+class ToolError(RungError):
+    """Raised by a tool when the model's request cannot be carried out: no such file, bad query.
+
+    Its message is shown to the model and the turn counts as invalid. Any other exception of a
+    tool is a fault of the environment.
+    """
 
 
 class EnvError(RungError):

@@ -1,0 +1,46 @@
+"""Environments: tools on a state, judged by rules. Start at `Definition` and `make`."""
+
+from rung.envs.confirmation import Confirmation
+from rung.envs.definition import (
+    TIERS,
+    Definition,
+    Expert,
+    RewardTable,
+    Subgoal,
+    Template,
+)
+from rung.envs.invalid_streak import InvalidStreak
+from rung.envs.observation_limit import ObservationLimit
+from rung.envs.parsing import parse_action
+from rung.envs.repetition import Repetition
+from rung.envs.stack import Guards, load, make, names
+from rung.envs.step_limit import StepLimit
+from rung.envs.text_actions import TextActions
+from rung.envs.tool_environment import ToolEnvironment
+from rung.envs.tools import Table, ToolSpec, tool
+from rung.errors import ToolError
+
+__all__ = [
+    "TIERS",
+    "Confirmation",
+    "Definition",
+    "Expert",
+    "Guards",
+    "InvalidStreak",
+    "ObservationLimit",
+    "Repetition",
+    "RewardTable",
+    "StepLimit",
+    "Subgoal",
+    "Table",
+    "Template",
+    "TextActions",
+    "ToolEnvironment",
+    "ToolError",
+    "ToolSpec",
+    "load",
+    "make",
+    "names",
+    "parse_action",
+    "tool",
+]

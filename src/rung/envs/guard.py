@@ -1,0 +1,68 @@
+"""Guard: what the wrappers around a ToolEnvironment have in common."""
+
+from dataclasses import replace
+from typing import Any
+
+import gymnasium
+
+from rung.core import Move, RewardParts, StopReason, TurnInfo
+from rung.envs.definition import RewardTable
+from rung.envs.tool_environment import ToolEnvironment
+from rung.envs.tools import ToolSpec
+
+Step = tuple[str, float, bool, bool, dict[str, Any]]
+
+
+class Guard(gymnasium.Wrapper[str, Move, str, Move]):
+    """A wrapper with state that is saved and restored with the environment's."""
+
+    @property
+    def base(self) -> ToolEnvironment[Any]:
+        """The innermost environment."""
+        base = self.unwrapped
+        assert isinstance(base, ToolEnvironment)
+        return base
+
+    @property
+    def tools(self) -> dict[str, ToolSpec]:
+        """The environment's tools by name."""
+        return self.base.tools
+
+    @property
+    def rewards(self) -> RewardTable:
+        """The environment's reward table."""
+        return self.base.rewards
+
+    def save(self) -> Any:
+        """This wrapper's own state as a JSON value."""
+        return None
+
+    def load(self, saved: Any) -> None:
+        """Go on from what `save` gave."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state of this wrapper and of everything inside it."""
+        inner: Any = self.env
+        return {"guard": type(self).__name__, "own": self.save(), "inner": inner.state_dict()}
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Go on from what `state_dict` gave."""
+        inner: Any = self.env
+        inner.load_state_dict(saved["inner"])
+        self.load(saved["own"])
+
+
+def charge(step: Step, cost: float, **flags: Any) -> Step:
+    """`step` with `cost` taken from its efficiency part and `flags` set in its TurnInfo."""
+    observation, _, terminated, truncated, info = step
+    parts: RewardParts = info["reward"]
+    turn: TurnInfo = info["turn"]
+    parts = replace(parts, efficiency=parts.efficiency - cost)
+    info = {**info, "reward": parts, "turn": replace(turn, **flags)}
+    return observation, parts.total, terminated, truncated, info
+
+
+def cut_short(step: Step, stop: StopReason, cost: float) -> Step:
+    """`step` as the last of its trajectory, ended by the limit `stop` at `cost`."""
+    observation, reward, _, _, info = charge(step, cost)
+    return observation, reward, False, True, {**info, "stop": stop}

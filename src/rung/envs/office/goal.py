@@ -1,0 +1,130 @@
+"""What an office task holds: a world, and blocks to carry out in it.
+
+A block is one subgoal: find a value (its source) and put it somewhere (its sink). Both are flat
+records with a kind, so that a task is plain JSON.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from rung.core import Task
+
+SourceKind = Literal["lookup", "order", "count", "total", "extract", "via", "cheaper", "dearer"]
+SinkKind = Literal["append", "create", "correct", "send", "report", "attach"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a value comes from.
+
+    lookup: a column of a product. order: the quantity of one product ordered by one customer.
+    count, total: a customer's orders. extract: a field of a file. via: a column of the product
+    that a file names. cheaper, dearer: one of two products by price.
+    """
+
+    kind: SourceKind
+    item: str = ""
+    other: str = ""
+    customer: str = ""
+    column: str = ""
+    file: str = ""
+
+    @property
+    def label(self) -> str:
+        """The name under which the value is written down."""
+        match self.kind:
+            case "lookup":
+                return self.item
+            case "order" | "count" | "total":
+                return self.customer
+            case "extract" | "via":
+                return self.file.removesuffix(".txt")
+            case "cheaper" | "dearer":
+                return self.kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sink:
+    """Where a value goes.
+
+    append, create, correct: an entry of a document. send: an entry mailed to a person.
+    report: a document with the item and its price as its only lines. attach: that document
+    mailed to a person.
+    """
+
+    kind: SinkKind
+    file: str = ""
+    person: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """One subgoal, with the value that makes it right."""
+
+    source: Source
+    sink: Sink
+    value: str
+    """What the source yields in this world."""
+    price: str = ""
+    """For a report: the price of the item."""
+    address: str = ""
+    """For send and attach: the person's address."""
+
+    @property
+    def entry(self) -> str:
+        """The line to be written."""
+        return f"{self.source.label}: {self.value}"
+
+    @property
+    def report(self) -> str:
+        """The report to be written."""
+        return f"item: {self.value}\nprice: {self.price}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """The initial state: rows of three tables, and files of the workspace by name."""
+
+    products: tuple[tuple[str, int, int, str], ...]
+    """name, price, stock, supplier"""
+    orders: tuple[tuple[str, str, int], ...]
+    """customer, product, quantity"""
+    employees: tuple[tuple[str, str, str], ...]
+    """name, email, team"""
+    files: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """A world, what to do in it, and what to submit."""
+
+    world: World
+    blocks: tuple[Block, ...]
+    answer: int
+    """Index of the block whose value is to be submitted."""
+
+
+def goal_of(task: Task) -> Goal:
+    """The goal in a task's payload."""
+    return msgspec.json.decode(task.payload.encode(), type=Goal)
+
+
+def entry_holds(text: str, block: Block) -> bool:
+    """True if `text` has the block's entry as a line, and no other entry of that name."""
+    label = block.source.label.casefold()
+    entries = [line.strip() for line in text.splitlines() if ":" in line]
+    named = [line for line in entries if line.partition(":")[0].strip().casefold() == label]
+    return bool(named) and all(_same(line, block.entry) for line in named)
+
+
+def report_holds(text: str, block: Block) -> bool:
+    """True if `text` is the block's report: its two lines in order and nothing else."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    wanted = block.report.splitlines()
+    return len(lines) == len(wanted) and all(map(_same, lines, wanted))
+
+
+def _same(left: str, right: str) -> bool:
+    return left.casefold().replace(" ", "") == right.casefold().replace(" ", "")

@@ -1,0 +1,222 @@
+"""ToolEnvironment: plays a Definition. The innermost environment of every stack.
+
+It receives an Action, a FormatError or a Refusal, never raw text; `TextActions` does the
+parsing. Guards around it add limits and penalties. What it charges itself: the process reward
+of subgoals, the outcome, the cost of a turn and of an invalid turn.
+"""
+
+from typing import Any, Generic, TypeVar
+
+import gymnasium
+import msgspec
+import numpy as np
+
+from rung.core import (
+    Action,
+    FormatError,
+    FormatErrorKind,
+    Move,
+    Refusal,
+    RewardParts,
+    StopReason,
+    Task,
+    TurnInfo,
+)
+from rung.core.jsontext import canonical_json
+from rung.envs.definition import Definition
+from rung.envs.parsing import FORM
+from rung.envs.spaces import AnyText, ToolCalls
+from rung.envs.tools import CONFIRM, Table, ToolSpec
+from rung.errors import EnvError, TaskError, ToolError, boundary
+from rung.seeding import Seeds, content_hash
+
+S = TypeVar("S")
+
+
+class ToolEnvironment(gymnasium.Env[str, Move], Generic[S]):
+    """Tools, subgoals and a success predicate on a state.
+
+    `reset` takes `options={"task": Task}`; without it a task is drawn from the environment's
+    own generator. `info` holds `reward` (RewardParts), `turn` (TurnInfo) and `stop`
+    (StopReason or None); after `reset` it holds `task`.
+    """
+
+    metadata = {"render_modes": ["ansi"]}
+
+    def __init__(self, definition: Definition[S]) -> None:
+        self.definition = definition
+        self.tools: dict[str, ToolSpec] = {tool.name: tool for tool in definition.tools}
+        self.rewards = definition.rewards
+        self.observation_space = AnyText()
+        self.action_space = ToolCalls(definition.tools)  # type: ignore[assignment]
+        self.render_mode = "ansi"
+        self.task: Task | None = None
+        self._state: S | None = None
+        self._reached: set[str] = set()
+        self._ended = False
+        self._observation = ""
+
+    @property
+    def state(self) -> S:
+        """The current state.
+
+        Raises:
+            ResetNeeded: there is none yet.
+        """
+        if self._state is None:
+            raise gymnasium.error.ResetNeeded("call reset() first")
+        return self._state
+
+    @property
+    def reached(self) -> frozenset[str]:
+        """Names of the subgoals reached so far."""
+        return frozenset(self._reached)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Start a task; the observation is its text."""
+        super().reset(seed=seed)
+        task = (options or {}).get("task") or self._draw()
+        if task.environment != self.definition.name:
+            raise TaskError(
+                f"task {task.id!r} is for {task.environment!r}, not {self.definition.name!r}"
+            )
+        self.close()
+        start_seed = seed if seed is not None else int(self.np_random.integers(2**62))
+        with boundary(EnvError, f"starting task {task.id}"):
+            self._state = self.definition.start(task, Seeds(start_seed).generator("start"))
+        with boundary(TaskError, f"reading the subgoals of task {task.id}"):
+            self._subgoals = self.definition.subgoals(task)
+        self.task, self._ended = task, False
+        self._reached = {goal.name for goal in self._subgoals if goal.holds(self.state)}
+        self._observation = task.text
+        return task.text, {"task": task}
+
+    def _draw(self) -> Task:
+        templates = self.definition.templates
+        template = templates[int(self.np_random.integers(len(templates)))]
+        with boundary(TaskError, f"drawing a task of template {template.name!r}"):
+            return template.draw(self.np_random)
+
+    def step(self, action: Move) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Carry out one move.
+
+        Raises:
+            ResetNeeded: the trajectory has ended or was never started.
+            EnvError: a tool or predicate broke; the trajectory cannot be scored.
+        """
+        if self._ended or self.task is None:
+            raise gymnasium.error.ResetNeeded("the trajectory has ended: call reset()")
+        observation, table, invalid = self._run(action)
+        new = self._newly_reached() if isinstance(action, Action) else ()
+        stop = None
+        if isinstance(action, Action) and not invalid and self.tools[action.name].final:
+            stop = self._judge()
+        turn = TurnInfo(move=action, subgoals=new, invalid=invalid)
+        reward = self._reward(turn, stop)
+        self._ended = stop is not None
+        self._observation = observation
+        info = {"reward": reward, "turn": turn, "stop": stop, "table": table}
+        return observation, reward.total, self._ended, False, info
+
+    def _run(self, move: Move) -> tuple[str, Table | None, bool]:
+        match move:
+            case FormatError():
+                return f"format error, {move.kind}: {move.message}. Reply with {FORM}", None, True
+            case Refusal():
+                return move.message, None, True
+            case Action():
+                arguments = {k: v for k, v in move.arguments.items() if k != CONFIRM}
+                try:
+                    with boundary(EnvError, f"tool {move.name!r}"):
+                        result = self.tools[move.name].run(self.state, **arguments)
+                except ToolError as error:
+                    return f"error: {error}", None, True
+                if isinstance(result, Table):
+                    return result.render(), result, False
+                return result, None, False
+
+    def _newly_reached(self) -> tuple[str, ...]:
+        new = []
+        for goal in self._subgoals:
+            if goal.name in self._reached:
+                continue
+            with boundary(EnvError, f"subgoal {goal.name!r}"):
+                if goal.holds(self.state):
+                    new.append(goal.name)
+        self._reached.update(new)
+        return tuple(new)
+
+    def _judge(self) -> StopReason:
+        with boundary(EnvError, "the success predicate"):
+            solved = self.definition.success(self.state)
+        return StopReason.SUCCESS if solved else StopReason.WRONG_SUBMISSION
+
+    def _reward(self, turn: TurnInfo, stop: StopReason | None) -> RewardParts:
+        total = sum(goal.weight for goal in self._subgoals)
+        gained = sum(goal.weight for goal in self._subgoals if goal.name in turn.subgoals)
+        # A cut message is charged for its turn only: the limit, not the format, was at fault.
+        cut = isinstance(turn.move, FormatError) and turn.move.kind is FormatErrorKind.TRUNCATED
+        outcome = {StopReason.SUCCESS: self.rewards.success, None: 0.0}
+        return RewardParts(
+            process=self.rewards.process * gained / total if gained else 0.0,
+            efficiency=-self.rewards.turn - (self.rewards.invalid if turn.invalid and not cut else 0),
+            outcome=outcome.get(stop, -self.rewards.wrong),
+        )
+
+    def render(self) -> str:
+        """The last observation."""
+        return self._observation
+
+    def fingerprint(self) -> str:
+        """Content hash of the current state; right after `reset`, of the initial state."""
+        return content_hash(canonical_json(self._save()).encode())
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything needed to go on from here, as a JSON value."""
+        return {
+            "task": msgspec.to_builtins(self.task),
+            "state": self._save(),
+            "reached": sorted(self._reached),
+            "ended": self._ended,
+            "observation": self._observation,
+            "generator": self.np_random.bit_generator.state,
+        }
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Go on from what `state_dict` gave."""
+        task = msgspec.convert(saved["task"], Task)
+        self.close()
+        if self.definition.load is not None:
+            self._state = self.definition.load(task, saved["state"])
+        else:
+            blank = self.definition.start(task, np.random.default_rng(0))
+            self._state = msgspec.convert(saved["state"], type(blank))
+        self.task, self._subgoals = task, self.definition.subgoals(task)
+        self._reached, self._ended = set(saved["reached"]), saved["ended"]
+        self._observation = saved["observation"]
+        self.np_random.bit_generator.state = saved["generator"]
+
+    def _save(self) -> Any:
+        save = self.definition.save or msgspec.to_builtins
+        with boundary(TaskError, "saving the state"):
+            return save(self.state)
+
+    def expert(self, task: Task) -> Any:
+        """The expert's policy for `task`.
+
+        Raises:
+            TaskError: this environment has no expert.
+        """
+        if self.definition.expert is None:
+            raise TaskError(f"environment {self.definition.name!r} has no expert")
+        return self.definition.expert(task)
+
+    def close(self) -> None:
+        """Free what the state holds."""
+        if self._state is not None:
+            state, self._state = self._state, None
+            with boundary(EnvError, "closing the state"):
+                self.definition.close(state)
+
