@@ -1,5 +1,6 @@
 """What a model message becomes: an action, a format error, or a guard's refusal."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -68,9 +69,16 @@ class Action:
     name: str
     arguments: Mapping[str, Any]
 
-    def to_json(self) -> str:
-        """The call as canonical JSON; equal calls give equal text."""
-        return canonical_json({"action": self.name, "arguments": dict(self.arguments)})
+    @property
+    def text(self) -> str:
+        """The call as a model writes it, arguments in the order given."""
+        call = {"action": self.name, "arguments": dict(self.arguments)}
+        return json.dumps(call, ensure_ascii=False)
+
+    @property
+    def canonical(self) -> str:
+        """The call as canonical JSON: equal calls give equal text."""
+        return canonical_json([self.name, dict(self.arguments)])
 
     def key(self, key_arguments: tuple[str, ...]) -> str:
         """Identity by name and key arguments alone, as 32 hexadecimal digits."""

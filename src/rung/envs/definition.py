@@ -122,17 +122,17 @@ class Definition(Generic[S]):
         """The system message: the form of an action, the tools, and `about`.
 
         Args:
-            style: `full` describes each tool, `short` gives signatures only.
+            style: `full` describes everything; `short` gives the tools' signatures only, for a
+                policy that has learned the rest.
         """
         if style == "short":
-            lines = [" ".join(tool.signature for tool in self.tools)]
-        else:
-            lines = [
-                "You work with tools. Reply to every message with one JSON object:",
-                '{"action": "<tool>", "arguments": {<its arguments>}}',
-                "Tools:",
-                *(f"- {tool.signature}: {_describe(tool)}" for tool in self.tools),
-            ]
+            return "\n".join(tool.signature for tool in self.tools)
+        lines = [
+            "You work with tools. Reply to every message with one JSON object:",
+            '{"action": "<tool>", "arguments": {<its arguments>}}',
+            "Tools:",
+            *(f"- {tool.signature}: {_describe(tool)}" for tool in self.tools),
+        ]
         return "\n".join([*lines, self.about] if self.about else lines)
 
 

@@ -30,7 +30,7 @@ class Repetition(Guard):
             self._recent.append(None)
             return step
         key = action.key(self.tools[action.name].key_arguments)
-        call = action.to_json()
+        call = action.canonical
         in_a_row = self._recent[-2:] == [key, key]
         again = call in self._seen
         turn = step[4]["turn"]

@@ -8,15 +8,17 @@ for later, and a line that is not a JSON object is skipped with a warning.
 import json
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
+import msgspec
 import numpy as np
 
 from rung.runs.store import storing
 
 logger = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
 
 def strict_json(value: Any) -> str:
@@ -60,25 +62,31 @@ def _strict(value: Any) -> Any:
     return value
 
 
-class JsonLines:
-    """The whole lines of an append-only file; each call of `read` goes on where it stopped."""
+class JsonLines(Generic[_T]):
+    """The records of an append-only file; each call of `read` goes on where the last stopped."""
 
-    def __init__(self, path: Path) -> None:
-        """Watch `path`, which need not exist yet."""
+    def __init__(self, path: Path, convert: Callable[[dict[str, Any]], _T]) -> None:
+        """Watch a file.
+
+        Args:
+            path: the file, which need not exist yet.
+            convert: makes a record of one line's object; raises MsgspecError if it is none.
+        """
         self.path = path
+        self._convert = convert
         self._offset = 0
         self._lines = 0
-        self._records: list[dict[str, Any]] = []
+        self._records: list[_T] = []
 
-    def read(self) -> list[dict[str, Any]]:
-        """All objects so far, oldest first.
+    def read(self) -> list[_T]:
+        """All records so far, oldest first.
 
         Raises:
             StoreError: the file exists and cannot be read.
         """
         fresh = self._fresh_bytes()
         end = fresh.rfind(b"\n") + 1
-        for line in fresh[:end].splitlines():
+        for line in fresh[:end].split(b"\n")[:-1]:
             self._lines += 1
             self._add(line)
         self._offset += end
@@ -94,16 +102,10 @@ class JsonLines:
             return file.read()
 
     def _add(self, line: bytes) -> None:
-        record = _parse(line)
-        if record is None:
-            logger.warning("unreadable line skipped file=%s line=%d", self.path, self._lines)
-        else:
-            self._records.append(record)
-
-
-def _parse(line: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(line, parse_constant=lambda _: None)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+        try:
+            raw = json.loads(line.decode(), parse_constant=lambda _: None)
+            self._records.append(self._convert(msgspec.convert(raw, dict[str, Any])))
+        except (ValueError, RecursionError, msgspec.MsgspecError) as error:
+            logger.warning(
+                "line left out file=%s line=%d error=%s", self.path, self._lines, error
+            )

@@ -20,6 +20,7 @@ _HINTS = {
     errno.ENOSPC: "free some disk space; what was written before is intact",
     errno.EDQUOT: "free some of your disk quota; what was written before is intact",
     errno.EFBIG: "raise the file size limit; what was written before is intact",
+    errno.EEXIST: "another run has just taken this folder: choose another one",
     errno.EROFS: "choose a folder on a disk that can be written to",
     errno.EACCES: "choose a folder that you may write to",
     errno.EPERM: "choose a folder that you may write to",

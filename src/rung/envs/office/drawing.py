@@ -115,8 +115,8 @@ def draw(
         if sink_kind == "attach":
             name, address = world.person()
             sink = Sink(kind="attach", person=name, file=blocks[-1].sink.file)
-            blocks.append(msgspec.structs.replace(blocks[-1], sink=sink) if False else Block(
-                source=blocks[-1].source, sink=sink, value=blocks[-1].value, address=address))
+            last = blocks[-1]
+            blocks.append(Block(source=last.source, sink=sink, value=last.value, address=address))
             continue
         source, value, price = _source(world, source_kind)
         sink, address = _sink(world, sink_kind, source, shared)

@@ -38,7 +38,7 @@ class Slips:
 
 
 HUMAN = Slips(
-    skip=0.10, early=0.05, forget=0.35, ignore=0.25, repeat=0.06, wander=0.05, confuse=0.10
+    skip=0.20, early=0.10, forget=0.40, ignore=0.40, repeat=0.08, wander=0.06, confuse=0.20
 )
 """The demonstrator of the built-in base policy."""
 

@@ -1,0 +1,208 @@
+"""Builds the built-in base policy from nothing: tokenizer, copying, cloning.
+
+A small Llama learns first to copy (random segments, repeated), then clones demonstrations with
+human slips. What comes out writes well-formed actions and copies values, and decides as poorly
+as its teacher: reinforcement learning can supply the rest. Tasks of the eval split are never
+demonstrated.
+"""
+
+import json
+import logging
+import math
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from rung.envs import load, make
+from rung.envs.office import demonstrator
+from rung.loop.demonstrations import batch, play, stream
+from rung.models.base_tokenizer import train_tokenizer
+from rung.models.packed import PackedRows, packed_logits, use_packed_attention
+from rung.seeding import Seeds
+
+logger = logging.getLogger(__name__)
+
+Pair = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseConfig:
+    """Everything that the base policy depends on besides the code."""
+
+    seed: int = 0
+    vocabulary: int = 1024
+    width: int = 192
+    layers: int = 4
+    heads: int = 6
+    key_value_heads: int = 2
+    hidden: int = 512
+    """Width of the feed-forward layers."""
+    context: int = 2048
+    """Positions, in tokens."""
+    copy_updates: int = 400
+    clone_updates: int = 3000
+    batch_tokens: int = 10_000
+    learning_rate: float = 3e-3
+    """Peak, for AdamW on embeddings and norms, and for Muon on matrices."""
+    share: dict[str, float] = field(default_factory=lambda: {"E1": 0.5, "E2": 0.3, "E3": 0.2})
+    """Share of each tier among the demonstrations."""
+
+
+def train_base(config: BaseConfig, out: Path) -> dict[str, Any]:
+    """Train the base policy into the folder `out`; returns what training measured."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    started = time.monotonic()
+    seeds = Seeds(config.seed)
+    torch.manual_seed(seeds.seed("weights"))
+    out.mkdir(parents=True, exist_ok=True)
+    tokenizer = train_tokenizer(list(_texts(seeds, config)), vocabulary=config.vocabulary)
+    tokenizer.save_pretrained(out)
+    model = LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=config.width,
+            num_hidden_layers=config.layers,
+            num_attention_heads=config.heads,
+            num_key_value_heads=config.key_value_heads,
+            intermediate_size=config.hidden,
+            max_position_embeddings=config.context,
+            tie_word_embeddings=True,
+            bos_token_id=None,
+            eos_token_id=tokenizer.eos_token_id,
+            pad_token_id=tokenizer.pad_token_id,
+        )
+    )
+    use_packed_attention(model)
+    copied = _fit(model, _copies(seeds, config, len(tokenizer)), config, config.copy_updates)
+    cloned = _fit(model, _demonstrations(out, config), config, config.clone_updates)
+    model.to(torch.bfloat16).save_pretrained(out)
+    return {
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "copy": copied,
+        "clone": cloned,
+        "training_seconds": round(time.monotonic() - started),
+    }
+
+
+def _texts(seeds: Seeds, config: BaseConfig) -> Iterator[str]:
+    """Text to train the tokenizer on."""
+    definition, env = load("office"), make("office")
+    generator = seeds.generator("tokenizer")
+    yield definition.instructions()
+    for task in stream(seeds.child("tokenizer"), config.share).take(3000):
+        transcript = play(env, task, demonstrator(task, generator))
+        yield task.text
+        for message, observation in transcript.turns:
+            yield message
+            yield observation
+
+
+def _copies(seeds: Seeds, config: BaseConfig, vocabulary: int) -> Iterator[list[Pair]]:
+    """Batches of random segments said several times; all but the first saying is learned."""
+    generator = seeds.generator("copies")
+    while True:
+        pairs: list[Pair] = []
+        size = 0
+        while size < config.batch_tokens:
+            length = int(generator.integers(8, 80))
+            times = int(generator.integers(2, 5))
+            segment = generator.integers(5, vocabulary, length)
+            gap = generator.integers(5, vocabulary, int(generator.integers(0, 40)))
+            said = np.concatenate([segment, gap, *[segment] * (times - 1)])
+            mask = np.arange(len(said)) >= length + len(gap) + 2
+            pairs.append((said.astype(np.int32), mask))
+            size += len(said)
+        yield pairs
+
+
+def _demonstrations(tokenizer: Path, config: BaseConfig) -> Iterator[list[Pair]]:
+    """Batches of demonstrations, made ahead in another process."""
+    ahead = 4
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as workers:
+
+        def ask(index: int) -> Future[list[Pair]]:
+            return workers.submit(
+                batch, tokenizer, config.seed, index, config.share, config.batch_tokens
+            )
+
+        waiting = [ask(index) for index in range(ahead)]
+        index = ahead
+        while True:
+            yield waiting.pop(0).result()
+            waiting.append(ask(index))
+            index += 1
+
+
+def _fit(
+    model: Any, batches: Iterator[list[Pair]], config: BaseConfig, updates: int
+) -> dict[str, float]:
+    """Train on `updates` batches; returns loss and accuracy of the last twentieth."""
+    matrices = [p for n, p in model.model.layers.named_parameters() if p.ndim == 2]
+    chosen = {id(p) for p in matrices}
+    others = [p for p in model.parameters() if id(p) not in chosen]
+    optimizers = [
+        torch.optim.Muon(
+            matrices, lr=config.learning_rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"
+        ),
+        torch.optim.AdamW(others, lr=config.learning_rate, betas=(0.9, 0.98), weight_decay=0.0),
+    ]
+    recent: list[tuple[float, float]] = []
+    started = time.monotonic()
+    tokens = 0
+    for update in range(updates):
+        for optimizer in optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = config.learning_rate * _schedule(update, updates)
+        loss, right, size = _loss(model, next(batches))
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+        tokens += size
+        recent = [*recent, (float(loss.detach()), right)][-max(updates // 20, 1) :]
+        if update % 50 == 49:
+            speed = tokens / (time.monotonic() - started)
+            mean = np.mean(recent[-50:], axis=0)
+            logger.info(
+                "update=%d of=%d loss=%.4f accuracy=%.4f tokens_per_second=%.0f",
+                update + 1, updates, mean[0], mean[1], speed,
+            )
+    loss_mean, accuracy = np.mean(recent, axis=0)
+    return {"updates": updates, "tokens": tokens, "loss": float(loss_mean),
+            "accuracy": float(accuracy)}
+
+
+def _schedule(update: int, updates: int) -> float:
+    """Linear warm-up over 3 %, then cosine down to 2 %."""
+    progress = (update + 1) / updates
+    return min(progress / 0.03, 1.0) * (0.02 + 0.98 * (1 + math.cos(math.pi * progress)) / 2)
+
+
+def _loss(model: Any, pairs: list[Pair]) -> tuple[Tensor, float, int]:
+    """Cross-entropy per learned token in nats, accuracy, and number of tokens."""
+    ids = torch.from_numpy(np.concatenate([ids for ids, _ in pairs])).long()
+    mask = torch.from_numpy(np.concatenate([mask for _, mask in pairs]))
+    layout = PackedRows([len(ids) for ids, _ in pairs])
+    target = mask.nonzero().squeeze(1)
+    with torch.autocast("cpu", torch.bfloat16):
+        logits = packed_logits(model, ids, layout, target - 1).float()
+    loss = functional.cross_entropy(logits, ids[target])
+    right = (logits.argmax(-1) == ids[target]).float().mean()
+    return loss, float(right), len(ids)
+
+
+def write_provenance(out: Path, config: BaseConfig, facts: dict[str, Any]) -> None:
+    """Write `provenance.json` beside the weights."""
+    text = json.dumps({"config": asdict(config), **facts}, indent=1, sort_keys=True)
+    (out / "provenance.json").write_text(text + "\n", encoding="utf-8")
