@@ -15,7 +15,7 @@ Foreign code (environment, tool, reward, engine) is called inside `boundary`, th
 besides the rollout pool and the command line that catches any exception.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from difflib import get_close_matches
 
@@ -76,7 +76,7 @@ class TrainError(RungError):
 
 
 @contextmanager
-def boundary(kind: type[RungError], what: str) -> Iterator[None]:
+def boundary(kind: type[RungError], what: str) -> Generator[None]:
     """Turn any exception of foreign code into `kind`, naming `what` was being done.
 
     Errors of the tree pass through. Interrupts and MemoryError are not caught.
@@ -85,7 +85,7 @@ def boundary(kind: type[RungError], what: str) -> Iterator[None]:
         yield
     except (RungError, MemoryError):
         raise
-    except Exception as error:  # noqa: BLE001 - this is the border to foreign code
+    except Exception as error:
         raise kind(f"{what} failed: {type(error).__name__}: {error}") from error
 
 

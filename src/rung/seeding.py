@@ -6,6 +6,7 @@ process, on PYTHONHASHSEED, or on the order in which streams are asked for.
 """
 
 import hashlib
+import operator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,12 +28,15 @@ class Seeds:
     def seed(self, *names: str | int) -> int:
         """A seed in [0, 2**63) for the stream with the given names.
 
+        Raises:
+            TypeError: a name is neither text nor an integer.
+
         Source: BLAKE2b (RFC 7693) over a prefix-free encoding of root and names.
         """
         digest = hashlib.blake2b(digest_size=8, person=b"rung.seed")
         for part in (self.root, *self.path, *names):
-            kind = "i" if isinstance(part, int) else "s"
-            text = str(part).encode()
+            kind = "s" if isinstance(part, str) else "i"
+            text = (part if isinstance(part, str) else str(operator.index(part))).encode()
             digest.update(f"{kind}{len(text)}:".encode() + text)
         return int.from_bytes(digest.digest(), "big") >> (64 - SEED_BITS)
 

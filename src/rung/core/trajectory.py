@@ -1,7 +1,7 @@
 """Trajectory and Group: what rollout produces and the learner consumes.
 
 Tokens are held once. What is trained is token for token what was sampled: text is kept for
-people to read and is never encoded again. Arrays are read-only.
+people to read and is never encoded again. Arrays are read-only copies.
 
 Worked example, one segment of a trajectory of two turns:
 
@@ -32,13 +32,33 @@ class Segment:
     """Log-probability of each sampled token when it was sampled, in nats; 0 elsewhere."""
 
     def __post_init__(self) -> None:
+        for name, kind in _ARRAYS.items():
+            array = np.array(getattr(self, name), kind)
+            if array.ndim != 1:
+                raise ValueError(f"a segment's {name} must have one dimension, got {array.ndim}")
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
         lengths = {len(self.token_ids), len(self.sampled_mask), len(self.behaviour_logprobs)}
         if len(lengths) != 1:
             raise ValueError(f"a segment's arrays must have one length, got {sorted(lengths)}")
         if len(self.sampled_mask) and self.sampled_mask[0]:
             raise ValueError("the first token of a segment cannot be sampled: it has no context")
-        for array in (self.token_ids, self.sampled_mask, self.behaviour_logprobs):
-            array.flags.writeable = False
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (self.token_ids, self.sampled_mask, self.behaviour_logprobs)
+
+
+_ARRAYS = {"token_ids": np.int32, "sampled_mask": np.bool_, "behaviour_logprobs": np.float32}
+
+
+def _rebuild(
+    token_ids: NDArray[np.int32],
+    sampled_mask: NDArray[np.bool_],
+    behaviour_logprobs: NDArray[np.float32],
+) -> Segment:
+    return Segment(
+        token_ids=token_ids, sampled_mask=sampled_mask, behaviour_logprobs=behaviour_logprobs
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

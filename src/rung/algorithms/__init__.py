@@ -1,0 +1,9 @@
+"""Algorithms: advantages on numpy arrays, losses on torch tensors. Pure functions.
+
+`rung.algorithms.policy_loss` needs torch; import it from there.
+"""
+
+from rung.algorithms.grpo import group_advantages, has_spread
+from rung.algorithms.reduction import Reduction, token_weights
+
+__all__ = ["Reduction", "group_advantages", "has_spread", "token_weights"]

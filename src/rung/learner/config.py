@@ -1,0 +1,60 @@
+"""LearnerConfig: what an update depends on. Torch-free."""
+
+from dataclasses import dataclass
+
+from rung.algorithms.reduction import Reduction
+from rung.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnerConfig:
+    """How the policy is updated from a batch of groups."""
+
+    learning_rate: float = 1e-4
+    """AdamW step size. 5e-5 to 2e-4 for the built-in base; 2e-7 to 1e-6 for 7-14B models."""
+    updates_per_round: int = 2
+    """Optimizer steps in which a round's batch is used up, whole groups in each."""
+    micro_batch_tokens: int = 8192
+    """Most tokens of one forward and backward pass; memory grows with it, results do not change
+    beyond rounding."""
+    clip_low: float = 0.2
+    """How far below 1 the importance ratio counts."""
+    clip_high: float = 0.28
+    """How far above 1 the importance ratio counts; above clip_low it keeps exploration alive."""
+    dual_clip: float = 3.0
+    """Largest ratio that counts for a negative advantage."""
+    kl_coefficient: float = 0.01
+    """Weight of the KL to the reference policy; 0 leaves it out."""
+    entropy_coefficient: float = 0.001
+    """Weight of the entropy bonus; 0 leaves it out."""
+    reduction: Reduction = "trajectory"
+    """What weighs equally in the loss: tokens, turns or trajectories."""
+    scale: str = "deviation"
+    """Advantages divided by the group's deviation, or `none`."""
+    train_zero_spread: bool = False
+    """Whether groups with equal returns, whose advantages are 0, still feel KL and entropy."""
+    max_grad_norm: float = 1.0
+    """Norm at which gradients are clipped."""
+    weight_decay: float = 0.0
+    """AdamW's decoupled weight decay."""
+    max_skipped: int = 3
+    """Updates in a row with a non-finite loss or gradient after which training stops."""
+
+    def __post_init__(self) -> None:
+        positive = ("learning_rate", "updates_per_round", "micro_batch_tokens", "max_grad_norm")
+        for name in positive:
+            if getattr(self, name) <= 0:
+                raise ConfigError(
+                    f"{name} must be > 0, got {getattr(self, name)}",
+                    hint=f"set learner.{name}",
+                )
+        for name in ("kl_coefficient", "entropy_coefficient", "weight_decay"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} must be >= 0, got {getattr(self, name)}")
+        if not 0 < self.clip_low < 1 or self.clip_high <= 0 or self.dual_clip <= 1:
+            raise ConfigError(
+                "clip_low must be in (0, 1), clip_high > 0 and dual_clip > 1, got "
+                f"{self.clip_low}, {self.clip_high}, {self.dual_clip}"
+            )
+        if self.scale not in ("deviation", "none"):
+            raise ConfigError(f"scale must be 'deviation' or 'none', got {self.scale!r}")
