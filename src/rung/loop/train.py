@@ -1,0 +1,294 @@
+"""The loop: collect, update, publish, evaluate; written out, top to bottom.
+
+    tasks --> rollout --> replay --> learner --> engine
+                                        `--> metrics, trajectories, evaluation --> run directory
+
+Same seed, same bytes: everything random has a stream of its own (see `rung.seeding`), results
+are ordered by plan and not by time, and evaluation neither reads nor moves what training uses.
+"""
+
+import logging
+import resource
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from rung.core import Group, Task, Trajectory
+from rung.curriculum import TRAIN, assert_disjoint
+from rung.loop.build import (
+    Parts,
+    build_learner,
+    build_parts,
+    evaluated_tiers,
+    held_out,
+    train_stream,
+)
+from rung.loop.evaluate import MODES, evaluate
+from rung.loop.measures import Evaluation, round_metrics
+from rung.loop.recipe import RunConfig
+from rung.loop.versions import versions
+from rung.replay import ReplayPool
+from rung.rollout import Plan
+from rung.runs import RunWriter, write_report
+from rung.seeding import Seeds
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What a listener is told."""
+
+    stage: str
+    """`evaluate`, `round` or `finished`."""
+    round: int = 0
+    """Rounds finished."""
+    rounds: int
+    metrics: dict[str, float] = field(default_factory=dict)
+    timing: dict[str, float] = field(default_factory=dict)
+    evaluation: Evaluation | None = None
+    label: str = ""
+
+
+Listener = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a finished run has to show."""
+
+    out: Path
+    report: Path
+    evaluations: dict[str, list[Evaluation]]
+    """`base` and `trained` -> one evaluation per tier and mode."""
+    seconds: float
+    memory_peak_mb: float
+
+
+def _quiet(_progress: Progress) -> None:
+    return None
+
+
+def train(config: RunConfig, out: Path, *, listener: Listener = _quiet) -> Summary:
+    """Train as `config` says, into the new run directory `out`.
+
+    An interrupt leaves a readable run: the policy so far and the report are written first.
+    """
+    clock = _Clock()
+    with RunWriter.create(
+        out, config=asdict(config), seed=config.seed, recipe=config.recipe, versions=versions()
+    ) as writer:
+        parts = build_parts(config)
+        learner = build_learner(config, parts.policy)
+        stream = train_stream(config, parts.definition)
+        replay = ReplayPool(config.replay_capacity)
+        judge = _Judge(config, parts, writer, listener)
+        status = "failed"
+        try:
+            judge.full("base", round=0)
+            for round in range(1, config.rounds + 1):
+                clock.start()
+                tasks = stream.take(config.rollout.tasks_per_round)
+                assert_disjoint(tasks, judge.every_task())
+                trajectories = parts.pool.collect(_plans(config, tasks, round))
+                groups = _groups(trajectories, parts.engine.policy_version)
+                replay.add(groups)
+                clock.lap("rollout")
+
+                batch = replay.draw(parts.engine.policy_version)
+                learned = learner.update(batch, round=round)
+                parts.engine.publish(learner.weights(), parts.engine.policy_version + 1)
+                clock.lap("update")
+
+                evaluated = judge.between(round)
+                clock.lap("evaluate")
+                metrics = {
+                    **round_metrics(groups),
+                    **learned,
+                    **evaluated,
+                    "replay/size_count": float(len(replay)),
+                    "replay/dropped_count": float(replay.dropped),
+                }
+                timing = clock.timing(trajectories, learned["learner/trained_tokens_count"])
+                writer.trajectories(round, TRAIN, trajectories)
+                writer.metrics(round, parts.engine.policy_version, metrics, timing)
+                listener(
+                    Progress(
+                        stage="round", round=round, rounds=config.rounds,
+                        metrics=metrics, timing=timing,
+                    )
+                )
+            if config.rounds:
+                judge.full("trained", round=config.rounds)
+            status = "finished"
+        except KeyboardInterrupt:
+            status = "interrupted"
+            raise
+        finally:
+            parts.pool.close()
+            parts.policy.save(out / "policy")
+            writer.close(status)
+            report = write_report(out)
+    summary = Summary(
+        out=out, report=report, evaluations=judge.full_results,
+        seconds=clock.elapsed(), memory_peak_mb=_memory_peak_mb(),
+    )
+    listener(Progress(stage="finished", round=config.rounds, rounds=config.rounds))
+    return summary
+
+
+def _plans(config: RunConfig, tasks: Sequence[Task], round: int) -> list[Plan]:
+    """K plans per task: one environment seed for the group, a sampling seed for each member."""
+    seeds = Seeds(config.seed).child("rollout", round)
+    return [
+        Plan(
+            id=f"r{round}-t{index}-m{member}",
+            group_id=f"r{round}-t{index}",
+            task=task,
+            split=TRAIN,
+            seed=seeds.seed("sampling", index, member),
+            env_seed=seeds.seed("environment", index),
+        )
+        for index, task in enumerate(tasks)
+        for member in range(config.rollout.group_size)
+    ]
+
+
+def _groups(trajectories: Sequence[Trajectory], policy_version: int) -> list[Group]:
+    """Trajectories by group, in order."""
+    members: dict[str, list[Trajectory]] = {}
+    for trajectory in trajectories:
+        members.setdefault(trajectory.group_id, []).append(trajectory)
+    return [
+        Group(id=name, task=found[0].task, policy_version=policy_version, trajectories=tuple(found))
+        for name, found in members.items()
+    ]
+
+
+class _Judge:
+    """Evaluates on fixed held-out tasks, and writes down what it finds."""
+
+    def __init__(
+        self, config: RunConfig, parts: Parts, writer: RunWriter, listener: Listener
+    ) -> None:
+        self._config = config
+        self._parts = parts
+        self._writer = writer
+        self._listener = listener
+        self._tiers = evaluated_tiers(config, parts.definition)
+        evaluation = config.evaluation
+        count = max(evaluation.tasks, evaluation.tasks_between)
+        self._tasks = {t: held_out(config, parts.definition, t, count) for t in self._tiers}
+        self.full_results: dict[str, list[Evaluation]] = {}
+
+    def every_task(self) -> list[Task]:
+        """All held-out tasks."""
+        return [task for tasks in self._tasks.values() for task in tasks]
+
+    def full(self, label: str, *, round: int) -> None:
+        """Every tier, greedy and sampled."""
+        count = self._config.evaluation.tasks
+        if not count:
+            return
+        self.full_results[label] = [
+            self._play(tier, mode, count, label=label, round=round)
+            for tier in self._tiers
+            for mode in MODES
+        ]
+
+    def between(self, round: int) -> dict[str, float]:
+        """The trained tiers, at the rounds that the configuration names; metrics by name."""
+        every = self._config.evaluation.every
+        if not every or round % every or round == self._config.rounds:
+            return {}
+        metrics: dict[str, float] = {}
+        count = self._config.evaluation.tasks_between
+        for tier in [tier for tier in self._tiers if tier in self._config.mix]:
+            for mode in MODES:
+                found = self._play(tier, mode, count, label=f"round {round}", round=round)
+                metrics |= _eval_metrics(found)
+        return metrics
+
+    def _play(self, tier: str, mode: str, count: int, *, label: str, round: int) -> Evaluation:
+        evaluation, trajectories = evaluate(
+            self._parts,
+            self._config,
+            self._tasks[tier][:count],
+            tier=tier,
+            mode=mode,
+            label=label.replace(" ", ""),
+        )
+        self._writer.trajectories(round, f"eval-{mode}-{tier}", trajectories)
+        self._writer.event(
+            "evaluation",
+            label=label,
+            round=round,
+            mode=mode,
+            tier=tier,
+            tasks=evaluation.tasks,
+            measures={name: asdict(measure) for name, measure in evaluation.measures.items()},
+            stop_reasons=evaluation.stop_reasons,
+        )
+        self._listener(
+            Progress(
+                stage="evaluate", round=round, rounds=self._config.rounds,
+                evaluation=evaluation, label=label,
+            )
+        )
+        return evaluation
+
+
+def _eval_metrics(evaluation: Evaluation) -> dict[str, float]:
+    prefix, tier = f"eval/{evaluation.mode}", evaluation.tier
+    success = evaluation.measures["success_share"]
+    found = {
+        f"{prefix}/success_share_{tier}": success.value,
+        f"{prefix}/success_low_{tier}": success.low,
+        f"{prefix}/success_high_{tier}": success.high,
+        f"{prefix}/turns_mean_{tier}": evaluation.measures["turns_mean"].value,
+        f"{prefix}/step_efficiency_{tier}": evaluation.measures["step_efficiency"].value,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+class _Clock:
+    """Seconds of each stage of a round. Monotonic."""
+
+    def __init__(self) -> None:
+        self._origin = self._round = self._last = time.monotonic()
+        self._laps: dict[str, float] = {}
+
+    def start(self) -> None:
+        """A round begins."""
+        self._round = self._last = time.monotonic()
+        self._laps = {}
+
+    def lap(self, stage: str) -> None:
+        """A stage ends."""
+        now = time.monotonic()
+        self._laps[stage] = now - self._last
+        self._last = now
+
+    def elapsed(self) -> float:
+        """Seconds since the run began."""
+        return time.monotonic() - self._origin
+
+    def timing(self, trajectories: Sequence[Trajectory], trained_tokens: float) -> dict[str, float]:
+        """The round's timing, by metric name."""
+        rollout = max(self._laps["rollout"], 1e-9)
+        return {
+            **{f"timing/{stage}_seconds": seconds for stage, seconds in self._laps.items()},
+            "timing/round_seconds": time.monotonic() - self._round,
+            "timing/elapsed_seconds": self.elapsed(),
+            "timing/sampled_tokens_per_second": sum(t.sampled_tokens for t in trajectories)
+            / rollout,
+            "timing/processed_tokens_per_second": sum(t.tokens for t in trajectories) / rollout,
+            "timing/trained_tokens_per_second": trained_tokens / max(self._laps["update"], 1e-9),
+            "timing/memory_peak_mb": _memory_peak_mb(),
+        }
+
+
+def _memory_peak_mb() -> float:
+    """Largest resident memory of this process so far, in MB (Linux counts in kB)."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
