@@ -46,6 +46,9 @@ def main() -> None:
 
 def _say(error: RungError) -> None:
     if "--json" in sys.argv:
-        print(json.dumps({"error": type(error).__name__, "message": error.message,
-                          "hint": error.hint}))
+        print(
+            json.dumps(
+                {"error": type(error).__name__, "message": error.message, "hint": error.hint}
+            )
+        )
     print(f"error: {error}", file=sys.stderr)

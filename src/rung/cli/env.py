@@ -38,16 +38,26 @@ def show(name: Name = "office", as_json: AsJson = False) -> None:
         f"{t.tier} {t.name}": t.draw(Seeds(0).generator("show")).text for t in definition.templates
     }
     if as_json:
-        print(json.dumps({
-            "name": definition.name,
-            "tools": [
-                {"name": t.name, "description": t.description, "irreversible": t.irreversible,
-                 "final": t.final, "tier": t.tier, "arguments": t.arguments.model_json_schema()}
-                for t in definition.tools
-            ],
-            "rewards": asdict(definition.rewards),
-            "examples": examples,
-        }))
+        print(
+            json.dumps(
+                {
+                    "name": definition.name,
+                    "tools": [
+                        {
+                            "name": t.name,
+                            "description": t.description,
+                            "irreversible": t.irreversible,
+                            "final": t.final,
+                            "tier": t.tier,
+                            "arguments": t.arguments.model_json_schema(),
+                        }
+                        for t in definition.tools
+                    ],
+                    "rewards": asdict(definition.rewards),
+                    "examples": examples,
+                }
+            )
+        )
         return
     print(definition.instructions())
     print("\nRewards:", ", ".join(f"{k} {v:g}" for k, v in asdict(definition.rewards).items()))

@@ -20,8 +20,8 @@ def evaluate(
     tier: Annotated[list[str], typer.Option(help="Tier to play; may be repeated.")] = ["E1"],  # noqa: B006
     tasks: Annotated[int, typer.Option(min=1, help="Held-out tasks per tier.")] = 200,
     mode: Annotated[
-        list[str], typer.Option(help="greedy or sampled; may be repeated.")
-    ] = ["greedy", "sampled"],  # noqa: B006
+        list[str] | None, typer.Option(help="greedy or sampled; may be repeated.")
+    ] = None,
     settings: Settings = [],  # noqa: B006
     as_json: AsJson = False,
 ) -> None:
@@ -38,6 +38,8 @@ def evaluate(
     from rung.loop.recipes import recipe as find
     from rung.loop.saved import config_of, is_run
 
+    if mode is None:
+        mode = ["greedy", "sampled"]
     for name in mode:
         if name not in MODES:
             raise ConfigError(f"unknown mode {name!r}", hint=nearest(name, list(MODES)))

@@ -1,14 +1,13 @@
 """Live progress of a training run: a bar on a terminal, lines elsewhere."""
 
-import sys
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bar, TextColumn
-from rich.progress import TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
 
 from rung.cli.tables import percent
 from rung.loop.recipe import RunConfig

@@ -28,8 +28,9 @@ def play(
         known = [found.name for found in templates]
         templates = tuple(found for found in templates if found.name == template)
         if not templates:
-            raise TaskError(f"no template {template!r} in tier {tier}",
-                            hint=nearest(template, known))
+            raise TaskError(
+                f"no template {template!r} in tier {tier}", hint=nearest(template, known)
+            )
     generator = Seeds(seed).generator("play")
     task = templates[int(generator.integers(len(templates)))].draw(generator)
     env = make(definition)

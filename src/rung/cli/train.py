@@ -36,11 +36,17 @@ def train(
     with Live(config, folder, quiet=as_json) as live:
         summary = run(config, folder, listener=live.hear)
     if as_json:
-        print(json.dumps({
-            "run": str(summary.out), "report": str(summary.report),
-            "seconds": summary.seconds, "memory_peak_mb": summary.memory_peak_mb,
-            "evaluations": as_data(summary.evaluations),
-        }))
+        print(
+            json.dumps(
+                {
+                    "run": str(summary.out),
+                    "report": str(summary.report),
+                    "seconds": summary.seconds,
+                    "memory_peak_mb": summary.memory_peak_mb,
+                    "evaluations": as_data(summary.evaluations),
+                }
+            )
+        )
         return
     live.console.print(evaluation_table(summary.evaluations))
     live.console.print(

@@ -1,11 +1,12 @@
 """TaskStream: an endless, seeded, ordered supply of tasks of one split."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from rung.core import Task
-from rung.curriculum.split import split_of
+from rung.curriculum.split import EVAL, TRAIN, split_of
 from rung.errors import ConfigError, TaskError, boundary
 from rung.seeding import Seeds
 
@@ -39,9 +40,16 @@ class TaskStream:
             mix: tier -> share of the tasks; shares are scaled to sum to 1.
 
         Raises:
-            ConfigError: the mix is empty, negative, or names a tier without templates.
+            ConfigError: the mix is empty, negative, or names a tier without templates, or the
+                split is unknown.
         """
-        if not mix or min(mix.values()) < 0 or sum(mix.values()) <= 0:
+        if split not in (TRAIN, EVAL):
+            raise ConfigError(f"no split {split!r}", hint=f"splits: {TRAIN}, {EVAL}")
+        if (
+            not mix
+            or not all(0 <= share < math.inf for share in mix.values())
+            or not any(mix.values())
+        ):
             raise ConfigError(f"the mix of tiers must have positive shares, got {dict(mix)}")
         if missing := [tier for tier in mix if not draws.get(tier)]:
             raise ConfigError(

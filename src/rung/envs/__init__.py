@@ -1,5 +1,6 @@
 """Environments: tools on a state, judged by rules. Start at `Definition` and `make`."""
 
+from rung.envs.check import Finding, check
 from rung.envs.confirmation import Confirmation
 from rung.envs.definition import (
     TIERS,
@@ -25,6 +26,7 @@ __all__ = [
     "Confirmation",
     "Definition",
     "Expert",
+    "Finding",
     "Guards",
     "InvalidStreak",
     "ObservationLimit",
@@ -38,6 +40,7 @@ __all__ = [
     "ToolEnvironment",
     "ToolError",
     "ToolSpec",
+    "check",
     "load",
     "make",
     "names",

@@ -21,4 +21,4 @@ class Confirmation(Guard):
         ):
             message = f'not done: {action.name} cannot be undone, add "confirm": true'
             action = Refusal(RefusalKind.UNCONFIRMED, action, message)
-        return self.env.step(action)
+        return super().step(action)

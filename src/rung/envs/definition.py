@@ -98,6 +98,14 @@ class Definition(Generic[S]):
             )
         if not self.templates:
             raise TaskError(f"environment {self.name!r}: it has no task template")
+        if (self.save is None) != (self.load is None):
+            raise TaskError(f"environment {self.name!r}: `save` and `load` belong together")
+        for part in (*self.tools, *self.templates):
+            if part.tier not in TIERS:
+                raise TaskError(
+                    f"environment {self.name!r}: {part.name!r} is of unknown tier {part.tier!r}",
+                    hint=f"tiers: {', '.join(TIERS)}",
+                )
 
     @property
     def tiers(self) -> tuple[str, ...]:

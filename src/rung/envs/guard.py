@@ -9,6 +9,7 @@ from rung.core import Move, RewardParts, StopReason, TurnInfo
 from rung.envs.definition import RewardTable
 from rung.envs.tool_environment import ToolEnvironment
 from rung.envs.tools import ToolSpec
+from rung.errors import TaskError
 
 Step = tuple[str, float, bool, bool, dict[str, Any]]
 
@@ -33,6 +34,17 @@ class Guard(gymnasium.Wrapper[str, Move, str, Move]):
         """The environment's reward table."""
         return self.base.rewards
 
+    def step(self, action: Move) -> Step:
+        """Carry out the move in the environment inside."""
+        inner: Any = self.env
+        return inner.step(action)
+
+    def cut_short(self, step: Step, stop: StopReason) -> Step:
+        """`step` as the last of its trajectory, ended by the limit `stop`, which costs."""
+        observation, reward, _, _, info = charge(step, self.rewards.unfinished)
+        self.base.end()
+        return observation, reward, False, True, {**info, "stop": stop}
+
     def save(self) -> Any:
         """This wrapper's own state as a JSON value."""
         return None
@@ -46,7 +58,17 @@ class Guard(gymnasium.Wrapper[str, Move, str, Move]):
         return {"guard": type(self).__name__, "own": self.save(), "inner": inner.state_dict()}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Go on from what `state_dict` gave.
+
+        Raises:
+            TaskError: it was given by a stack of other guards.
+        """
+        if saved.get("guard") != type(self).__name__:
+            found = saved.get("guard", "no guard")
+            raise TaskError(
+                f"the saved state is of {found}, not of {type(self).__name__}",
+                hint="restore into an environment with the same guards",
+            )
         inner: Any = self.env
         inner.load_state_dict(saved["inner"])
         self.load(saved["own"])
@@ -60,9 +82,3 @@ def charge(step: Step, cost: float, **flags: Any) -> Step:
     parts = replace(parts, efficiency=parts.efficiency - cost)
     info = {**info, "reward": parts, "turn": replace(turn, **flags)}
     return observation, parts.total, terminated, truncated, info
-
-
-def cut_short(step: Step, stop: StopReason, cost: float) -> Step:
-    """`step` as the last of its trajectory, ended by the limit `stop` at `cost`."""
-    observation, reward, _, _, info = charge(step, cost)
-    return observation, reward, False, True, {**info, "stop": stop}

@@ -7,7 +7,7 @@ do not count and do not break the streak.
 from typing import Any
 
 from rung.core import Move, StopReason
-from rung.envs.guard import Guard, Step, cut_short
+from rung.envs.guard import Guard, Step
 from rung.errors import ConfigError
 
 
@@ -28,13 +28,13 @@ class InvalidStreak(Guard):
 
     def step(self, action: Move) -> Step:
         """Carry out the move and count it if it is invalid."""
-        step = self.env.step(action)
+        step = super().step(action)
         turn = step[4]["turn"]
         if not (turn.noise or turn.fault):
             self._streak = self._streak + 1 if turn.invalid else 0
         if self._streak < self.limit or step[4]["stop"] is not None:
             return step
-        return cut_short(step, StopReason.INVALID_STREAK, self.rewards.unfinished)
+        return self.cut_short(step, StopReason.INVALID_STREAK)
 
     def save(self) -> Any:
         """The present streak."""

@@ -21,7 +21,7 @@ class ObservationLimit(Guard):
 
     def step(self, action: Move) -> Step:
         """Carry out the move and shorten what comes back."""
-        observation, reward, terminated, truncated, info = self.env.step(action)
+        observation, reward, terminated, truncated, info = super().step(action)
         table = info["table"]
         if table is not None and len(table.rows) > self.rows:
             observation = table.summary(self.rows)

@@ -122,11 +122,11 @@ def _decode(text: str) -> dict[str, Any]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise _Problem(Kind.DUPLICATE_KEY, f"the key {twice[:40]!r} stands twice")
+    result: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in result:
+            raise _Problem(Kind.DUPLICATE_KEY, f"the key {name[:40]!r} stands twice")
+        result[name] = value
     return result
 
 

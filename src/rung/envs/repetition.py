@@ -15,8 +15,10 @@ from rung.envs.guard import Guard, Step, charge
 class Repetition(Guard):
     """Charges repeated actions."""
 
-    _recent: list[str | None]
-    _seen: set[str]
+    def __init__(self, env: Any) -> None:
+        super().__init__(env)
+        self._recent: list[str | None] = []
+        self._seen: set[str] = set()
 
     def reset(self, **kwargs: Any) -> tuple[str, dict[str, Any]]:
         """Forget the trajectory before."""
@@ -25,7 +27,7 @@ class Repetition(Guard):
 
     def step(self, action: Move) -> Step:
         """Carry out the move and charge it if it repeats."""
-        step = self.env.step(action)
+        step = super().step(action)
         if not isinstance(action, Action):
             self._recent.append(None)
             return step

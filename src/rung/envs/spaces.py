@@ -33,7 +33,8 @@ class AnyText(gymnasium.Space[str]):
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash(type(self))
 
 
 class ToolCalls(AnyText):
@@ -45,13 +46,16 @@ class ToolCalls(AnyText):
     def __init__(self, tools: tuple[ToolSpec, ...], seed: int | None = None) -> None:
         super().__init__(seed)
         self.tools = tools
+        self._properties = [
+            tool.arguments.model_json_schema().get("properties", {}) for tool in tools
+        ]
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
         """A call of a random tool, as JSON."""
-        tool = self.tools[int(self.np_random.integers(len(self.tools)))]
-        properties = tool.arguments.model_json_schema().get("properties", {})
-        arguments = {name: _value(schema, self.np_random) for name, schema in properties.items()}
-        return json.dumps({"action": tool.name, "arguments": arguments})
+        index = int(self.np_random.integers(len(self.tools)))
+        properties = self._properties[index].items()
+        arguments = {name: _value(schema, self.np_random) for name, schema in properties}
+        return json.dumps({"action": self.tools[index].name, "arguments": arguments})
 
 
 def _value(schema: dict[str, Any], generator: np.random.Generator) -> Any:

@@ -6,7 +6,7 @@ Reward effect: `unfinished`, when it ends the trajectory; process rewards earned
 from typing import Any
 
 from rung.core import Move, StopReason
-from rung.envs.guard import Guard, Step, cut_short
+from rung.envs.guard import Guard, Step
 from rung.errors import ConfigError
 
 
@@ -27,12 +27,12 @@ class StepLimit(Guard):
 
     def step(self, action: Move) -> Step:
         """Carry out the move and count it."""
-        step = self.env.step(action)
+        step = super().step(action)
         self._turns += 1
         assert self.base.task is not None
         if self._turns < (self.limit or self.base.task.step_limit) or step[4]["stop"] is not None:
             return step
-        return cut_short(step, StopReason.STEP_LIMIT, self.rewards.unfinished)
+        return self.cut_short(step, StopReason.STEP_LIMIT)
 
     def save(self) -> Any:
         """Turns so far."""

@@ -14,7 +14,7 @@ from rung.errors import TaskError
 class TextActions(gymnasium.Wrapper[str, str, str, Move]):
     """An `Env[str, str]`: parses each message once and passes on what it found."""
 
-    def __init__(self, env: gymnasium.Env[str, Move]) -> None:
+    def __init__(self, env: Any) -> None:
         super().__init__(env)
         self.observation_space = AnyText()
         self.action_space = ToolCalls(tuple(self.base.tools.values()))
@@ -31,7 +31,8 @@ class TextActions(gymnasium.Wrapper[str, str, str, Move]):
         if not isinstance(action, str):
             raise TaskError(f"an action is text, got {type(action).__name__}")
         tier = self.base.task.tier if self.base.task is not None else "E1"
-        return self.env.step(parse_action(action, self.base.tools, tier))
+        inner: Any = self.env
+        return inner.step(parse_action(action, self.base.tools, tier))
 
     def state_dict(self) -> dict[str, Any]:
         """The state of the whole stack."""

@@ -5,6 +5,8 @@ parsing. Guards around it add limits and penalties. What it charges itself: the 
 of subgoals, the outcome, the cost of a turn and of an invalid turn.
 """
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 import gymnasium
@@ -23,10 +25,11 @@ from rung.core import (
     TurnInfo,
 )
 from rung.core.jsontext import canonical_json
-from rung.envs.definition import Definition
+from rung.envs.definition import TIERS, Definition, Subgoal
 from rung.envs.parsing import FORM
-from rung.envs.spaces import AnyText, ToolCalls
-from rung.envs.tools import CONFIRM, Table, ToolSpec
+from rung.envs.saving import from_json_value, to_json_value
+from rung.envs.spaces import AnyText
+from rung.envs.tools import CONFIRM, Table, ToolSpec, encodable
 from rung.errors import EnvError, TaskError, ToolError, boundary
 from rung.seeding import Seeds, content_hash
 
@@ -48,10 +51,10 @@ class ToolEnvironment(gymnasium.Env[str, Move], Generic[S]):
         self.tools: dict[str, ToolSpec] = {tool.name: tool for tool in definition.tools}
         self.rewards = definition.rewards
         self.observation_space = AnyText()
-        self.action_space = ToolCalls(definition.tools)  # type: ignore[assignment]
         self.render_mode = "ansi"
         self.task: Task | None = None
         self._state: S | None = None
+        self._subgoals: tuple[Subgoal[S], ...] = ()
         self._reached: set[str] = set()
         self._ended = False
         self._observation = ""
@@ -75,23 +78,43 @@ class ToolEnvironment(gymnasium.Env[str, Move], Generic[S]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Start a task; the observation is its text."""
+        """Start a task; the observation is its text.
+
+        Raises:
+            TaskError: the task is not for this environment, or its goal cannot be read.
+            EnvError: the initial state cannot be made.
+        """
         super().reset(seed=seed)
+        self._ended = True  # until all of this has worked
         task = (options or {}).get("task") or self._draw()
         if task.environment != self.definition.name:
             raise TaskError(
                 f"task {task.id!r} is for {task.environment!r}, not {self.definition.name!r}"
             )
+        if task.tier not in TIERS:
+            raise TaskError(
+                f"task {task.id!r} is of unknown tier {task.tier!r}",
+                hint=f"tiers: {', '.join(TIERS)}",
+            )
         self.close()
         start_seed = seed if seed is not None else int(self.np_random.integers(2**62))
-        with boundary(EnvError, f"starting task {task.id}"):
+        with _fault(f"starting task {task.id}"):
             self._state = self.definition.start(task, Seeds(start_seed).generator("start"))
-        with boundary(TaskError, f"reading the subgoals of task {task.id}"):
-            self._subgoals = self.definition.subgoals(task)
-        self.task, self._ended = task, False
-        self._reached = {goal.name for goal in self._subgoals if goal.holds(self.state)}
+        self.task, self._subgoals = task, self._goals_of(task)
+        self._reached = set()
+        self._reached = set(self._newly_reached())
         self._observation = task.text
+        self._ended = False
         return task.text, {"task": task}
+
+    def _goals_of(self, task: Task) -> tuple[Subgoal[S], ...]:
+        with boundary(TaskError, f"reading the subgoals of task {task.id}"):
+            goals = self.definition.subgoals(task)
+        if len({goal.name for goal in goals}) < len(goals):
+            raise TaskError(f"task {task.id!r}: two subgoals have one name")
+        if any(goal.weight < 0 for goal in goals):
+            raise TaskError(f"task {task.id!r}: a subgoal has a negative weight")
+        return goals
 
     def _draw(self) -> Task:
         templates = self.definition.templates
@@ -108,7 +131,9 @@ class ToolEnvironment(gymnasium.Env[str, Move], Generic[S]):
         """
         if self._ended or self.task is None:
             raise gymnasium.error.ResetNeeded("the trajectory has ended: call reset()")
+        self._ended = True  # stays so when the environment breaks in this turn
         observation, table, invalid = self._run(action)
+        observation = encodable(observation)
         new = self._newly_reached() if isinstance(action, Action) else ()
         stop = None
         if isinstance(action, Action) and not invalid and self.tools[action.name].final:
@@ -120,6 +145,10 @@ class ToolEnvironment(gymnasium.Env[str, Move], Generic[S]):
         info = {"reward": reward, "turn": turn, "stop": stop, "table": table}
         return observation, reward.total, self._ended, False, info
 
+    def end(self) -> None:
+        """Accept no further move: a limit of a guard has ended the trajectory."""
+        self._ended = True
+
     def _run(self, move: Move) -> tuple[str, Table | None, bool]:
         match move:
             case FormatError():
@@ -127,29 +156,34 @@ class ToolEnvironment(gymnasium.Env[str, Move], Generic[S]):
             case Refusal():
                 return move.message, None, True
             case Action():
-                arguments = {k: v for k, v in move.arguments.items() if k != CONFIRM}
                 try:
-                    with boundary(EnvError, f"tool {move.name!r}"):
-                        result = self.tools[move.name].run(self.state, **arguments)
+                    return *self._call(move), False
                 except ToolError as error:
                     return f"error: {error}", None, True
-                if isinstance(result, Table):
-                    return result.render(), result, False
-                return result, None, False
+
+    def _call(self, action: Action) -> tuple[str, Table | None]:
+        arguments = {k: v for k, v in action.arguments.items() if k != CONFIRM}
+        with boundary(EnvError, f"tool {action.name!r}"):
+            result: Any = self.tools[action.name].run(self.state, **arguments)
+            if isinstance(result, Table):
+                return result.render(), result
+            if isinstance(result, str):
+                return result, None
+            raise TypeError(f"it returned {type(result).__name__}, not text or a Table")
 
     def _newly_reached(self) -> tuple[str, ...]:
         new = []
         for goal in self._subgoals:
             if goal.name in self._reached:
                 continue
-            with boundary(EnvError, f"subgoal {goal.name!r}"):
+            with _fault(f"subgoal {goal.name!r}"):
                 if goal.holds(self.state):
                     new.append(goal.name)
         self._reached.update(new)
         return tuple(new)
 
     def _judge(self) -> StopReason:
-        with boundary(EnvError, "the success predicate"):
+        with _fault("the success predicate"):
             solved = self.definition.success(self.state)
         return StopReason.SUCCESS if solved else StopReason.WRONG_SUBMISSION
 
@@ -158,10 +192,11 @@ class ToolEnvironment(gymnasium.Env[str, Move], Generic[S]):
         gained = sum(goal.weight for goal in self._subgoals if goal.name in turn.subgoals)
         # A cut message is charged for its turn only: the limit, not the format, was at fault.
         cut = isinstance(turn.move, FormatError) and turn.move.kind is FormatErrorKind.TRUNCATED
+        invalid = self.rewards.invalid if turn.invalid and not cut else 0.0
         outcome = {StopReason.SUCCESS: self.rewards.success, None: 0.0}
         return RewardParts(
             process=self.rewards.process * gained / total if gained else 0.0,
-            efficiency=-self.rewards.turn - (self.rewards.invalid if turn.invalid and not cut else 0),
+            efficiency=-self.rewards.turn - invalid,
             outcome=outcome.get(stop, -self.rewards.wrong),
         )
 
@@ -171,7 +206,9 @@ class ToolEnvironment(gymnasium.Env[str, Move], Generic[S]):
 
     def fingerprint(self) -> str:
         """Content hash of the current state; right after `reset`, of the initial state."""
-        return content_hash(canonical_json(self._save()).encode())
+        saved = self._save()
+        with boundary(TaskError, "hashing the state"):
+            return content_hash(canonical_json(saved).encode())
 
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to go on from here, as a JSON value."""
@@ -185,23 +222,37 @@ class ToolEnvironment(gymnasium.Env[str, Move], Generic[S]):
         }
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Go on from what `state_dict` gave.
+
+        Raises:
+            TaskError: it was given by a stack of other guards, or the state cannot be restored.
+        """
+        if "generator" not in saved:
+            raise TaskError(
+                "the saved state is not of a bare environment",
+                hint="restore into an environment with the same guards",
+            )
         task = msgspec.convert(saved["task"], Task)
+        self._ended = True  # until all of this has worked
         self.close()
-        if self.definition.load is not None:
-            self._state = self.definition.load(task, saved["state"])
-        else:
-            blank = self.definition.start(task, np.random.default_rng(0))
-            self._state = msgspec.convert(saved["state"], type(blank))
-        self.task, self._subgoals = task, self.definition.subgoals(task)
+        with boundary(TaskError, f"restoring the state of task {task.id}"):
+            self._state = self._load(task, saved["state"])
+        self.task, self._subgoals = task, self._goals_of(task)
         self._reached, self._ended = set(saved["reached"]), saved["ended"]
         self._observation = saved["observation"]
         self.np_random.bit_generator.state = saved["generator"]
 
     def _save(self) -> Any:
-        save = self.definition.save or msgspec.to_builtins
+        save = self.definition.save or to_json_value
         with boundary(TaskError, "saving the state"):
             return save(self.state)
+
+    def _load(self, task: Task, saved: Any) -> S:
+        if self.definition.load is not None:
+            return self.definition.load(task, saved)
+        blank = self.definition.start(task, np.random.default_rng(0))
+        self.definition.close(blank)
+        return from_json_value(saved, type(blank))
 
     def expert(self, task: Task) -> Any:
         """The expert's policy for `task`.
@@ -220,3 +271,12 @@ class ToolEnvironment(gymnasium.Env[str, Move], Generic[S]):
             with boundary(EnvError, "closing the state"):
                 self.definition.close(state)
 
+
+@contextmanager
+def _fault(what: str) -> Generator[None]:
+    """Make every failure of code that the model did not call an EnvError, ToolError included."""
+    try:
+        with boundary(EnvError, what):
+            yield
+    except ToolError as error:
+        raise EnvError(f"{what} failed: {error}") from error

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from rung.errors import TaskError
+from rung.errors import TaskError, boundary
 
 CONFIRM = "confirm"
 
@@ -27,7 +27,8 @@ class Table:
         """A header line and one line per row, cells separated by ` | `."""
         if not self.rows:
             return "no rows"
-        return "\n".join([" | ".join(self.columns), *(_render_row(row) for row in self.rows)])
+        lines = [" | ".join(self.columns), *(_render_row(row) for row in self.rows)]
+        return encodable("\n".join(lines))
 
     def summary(self, shown: int) -> str:
         """Count, columns and the first `shown` rows."""
@@ -37,6 +38,11 @@ class Table:
 
 def _render_row(row: tuple[Any, ...]) -> str:
     return " | ".join("null" if cell is None else str(cell) for cell in row)
+
+
+def encodable(text: str) -> str:
+    """`text` with `?` for each half of a surrogate pair, which no file or tokenizer takes."""
+    return text.encode("utf-8", "replace").decode()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,18 +95,25 @@ def tool(
     """Make a ToolSpec out of a function; usable as `@tool` or `@tool(final=True)`.
 
     Raises:
-        TaskError: an argument has no type, or a key argument is not an argument.
+        TaskError: an argument has no type or is named `confirm`, or a key argument is not an
+            argument.
     """
 
     def build(function: Callable[..., str | Table]) -> ToolSpec:
         name = function.__name__
         fields: dict[str, Any] = {}
-        hints = inspect.get_annotations(function, eval_str=True)
+        with boundary(TaskError, f"reading the argument types of tool {name!r}"):
+            hints = inspect.get_annotations(function, eval_str=True)
         for parameter in list(inspect.signature(function).parameters.values())[1:]:
             if parameter.name not in hints:
                 raise TaskError(
                     f"tool {name!r}: argument {parameter.name!r} has no type",
                     hint=f"write {parameter.name}: str, for example",
+                )
+            if parameter.name == CONFIRM:
+                raise TaskError(
+                    f"tool {name!r}: an argument cannot be named {CONFIRM!r}",
+                    hint="@tool(irreversible=True) adds it",
                 )
             default = ... if parameter.default is parameter.empty else parameter.default
             fields[parameter.name] = (hints[parameter.name], default)
@@ -110,10 +123,12 @@ def tool(
         if irreversible:
             fields[CONFIRM] = (bool, False)
         config = ConfigDict(strict=True, extra="forbid")
+        with boundary(TaskError, f"reading the argument types of tool {name!r}"):
+            arguments = create_model(f"{name}_arguments", __config__=config, **fields)
         return ToolSpec(
             name=name,
             description=(inspect.getdoc(function) or "").partition("\n")[0],
-            arguments=create_model(f"{name}_arguments", __config__=config, **fields),
+            arguments=arguments,
             run=function,
             irreversible=irreversible,
             final=final,

@@ -1,8 +1,8 @@
-"""Builds the built-in base policy from nothing: tokenizer, then cloning.
+"""Builds the built-in base policy from nothing: tokenizer, copying, cloning.
 
-A small Llama clones demonstrations with human slips. What comes out writes well-formed actions
-and copies values, and decides as poorly as its teacher: reinforcement learning can supply the
-rest. Long tasks are among the demonstrations, so that it can find its way in a long context.
+A small Llama learns first to go on with a random segment that repeats, then clones
+demonstrations with human slips. What comes out writes well-formed actions and copies values, and
+decides as poorly as its teacher: reinforcement learning can supply the rest. Long tasks are among the demonstrations, so that it can find its way in a long context.
 Tasks of the eval split are never demonstrated.
 """
 
@@ -55,10 +55,14 @@ class BaseConfig:
     """Width of the feed-forward layers."""
     context: int = 2048
     """Positions, in tokens."""
-    updates: int = 2000
+    copy_updates: int = 450
+    """Optimizer steps of copying; without them cloning takes several times as long to begin."""
+    copy_tokens: int = 4096
+    """Tokens of one of these."""
+    updates: int = 1200
     """Optimizer steps of cloning."""
     batch_tokens: int = 10_000
-    """Tokens of one update."""
+    """Tokens of one of these."""
     learning_rate: float = 5e-3
     """Peak, for AdamW on embeddings and norms, and for Muon on matrices."""
     share: dict[str, float] = field(default_factory=lambda: {"E1": 0.5, "E2": 0.3, "E3": 0.2})
@@ -91,11 +95,15 @@ def train_base(config: BaseConfig, out: Path) -> dict[str, Any]:
         )
     )
     use_packed_attention(model)
-    measured = _fit(model, _demonstrations(out, config), config)
+    copying = _copies(seeds, config, len(tokenizer))
+    copied = _fit(model, copying, config.copy_updates, config.learning_rate, final=1.0)
+    cloning = _demonstrations(out, config)
+    cloned = _fit(model, cloning, config.updates, config.learning_rate, final=0.02)
     model.to(torch.bfloat16).save_pretrained(out)
     return {
         "parameters": sum(p.numel() for p in model.parameters()),
-        **measured,
+        "copy": copied,
+        "clone": cloned,
         "training_seconds": round(time.monotonic() - started),
     }
 
@@ -111,6 +119,20 @@ def _texts(seeds: Seeds, config: BaseConfig) -> Iterator[str]:
         for message, observation in transcript.turns:
             yield message
             yield observation
+
+
+def _copies(seeds: Seeds, config: BaseConfig, vocabulary: int) -> Iterator[list[Pair]]:
+    """Batches of random segments that repeat; all but the first saying is learned."""
+    generator = seeds.generator("copies")
+    while True:
+        pairs: list[Pair] = []
+        size = 0
+        while size < config.copy_tokens:
+            length = int(generator.integers(4, 20))
+            said = np.tile(generator.integers(5, vocabulary, length), max(2, 80 // length))
+            pairs.append((said.astype(np.int32), np.arange(len(said)) > length))
+            size += len(said)
+        yield pairs
 
 
 def _demonstrations(tokenizer: Path, config: BaseConfig) -> Iterator[list[Pair]]:
@@ -131,17 +153,21 @@ def _demonstrations(tokenizer: Path, config: BaseConfig) -> Iterator[list[Pair]]
             index += 1
 
 
-def _fit(model: Any, batches: Iterator[list[Pair]], config: BaseConfig) -> dict[str, float]:
-    """Train on the batches; returns loss and accuracy of the last twentieth."""
-    updates = config.updates
+def _fit(
+    model: Any, batches: Iterator[list[Pair]], updates: int, learning_rate: float, *, final: float
+) -> dict[str, float]:
+    """Train on `updates` batches; returns loss and accuracy of the last twentieth.
+
+    The learning rate rises over the first 3 % and falls by a cosine to the share `final`.
+    """
     matrices = [p for n, p in model.model.layers.named_parameters() if p.ndim == 2]
     chosen = {id(p) for p in matrices}
     others = [p for p in model.parameters() if id(p) not in chosen]
     optimizers = [
         torch.optim.Muon(
-            matrices, lr=config.learning_rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"
+            matrices, lr=learning_rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"
         ),
-        torch.optim.AdamW(others, lr=config.learning_rate, betas=(0.9, 0.98), weight_decay=0.0),
+        torch.optim.AdamW(others, lr=learning_rate, betas=(0.9, 0.98), weight_decay=0.0),
     ]
     recent: list[tuple[float, float]] = []
     started = time.monotonic()
@@ -149,7 +175,7 @@ def _fit(model: Any, batches: Iterator[list[Pair]], config: BaseConfig) -> dict[
     for update in range(updates):
         for optimizer in optimizers:
             for group in optimizer.param_groups:
-                group["lr"] = config.learning_rate * _schedule(update, updates)
+                group["lr"] = learning_rate * _schedule((update + 1) / updates, final)
         loss, right, size = _loss(model, next(batches))
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -163,17 +189,24 @@ def _fit(model: Any, batches: Iterator[list[Pair]], config: BaseConfig) -> dict[
             mean = np.mean(recent[-50:], axis=0)
             logger.info(
                 "update=%d of=%d loss=%.4f accuracy=%.4f tokens_per_second=%.0f",
-                update + 1, updates, mean[0], mean[1], speed,
+                update + 1,
+                updates,
+                mean[0],
+                mean[1],
+                speed,
             )
     loss_mean, accuracy = np.mean(recent, axis=0)
-    return {"updates": updates, "tokens": tokens, "loss": float(loss_mean),
-            "accuracy": float(accuracy)}
+    return {
+        "updates": updates,
+        "tokens": tokens,
+        "loss": float(loss_mean),
+        "accuracy": float(accuracy),
+    }
 
 
-def _schedule(update: int, updates: int) -> float:
-    """Linear warm-up over 3 %, then cosine down to 2 %."""
-    progress = (update + 1) / updates
-    return min(progress / 0.03, 1.0) * (0.02 + 0.98 * (1 + math.cos(math.pi * progress)) / 2)
+def _schedule(progress: float, final: float) -> float:
+    cosine = (1 + math.cos(math.pi * progress)) / 2
+    return min(progress / 0.03, 1.0) * (final + (1 - final) * cosine)
 
 
 def _loss(model: Any, pairs: list[Pair]) -> tuple[Tensor, float, int]:

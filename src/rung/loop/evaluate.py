@@ -7,7 +7,7 @@ from typing import Any
 from rung.core import Task, Trajectory
 from rung.curriculum import EVAL
 from rung.envs import Definition, make
-from rung.errors import boundary, TaskError
+from rung.errors import TaskError, boundary
 from rung.loop.build import Parts
 from rung.loop.measures import Evaluation, evaluation_of
 from rung.loop.recipe import RunConfig

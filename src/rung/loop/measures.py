@@ -37,7 +37,9 @@ def round_metrics(groups: Sequence[Group]) -> dict[str, float]:
         "rollout/distinct_behaviour_share": len({(t.group_id, t.key_hash) for t in scored})
         / len(scored),
     }
-    values |= {f"rollout/{name}": _share([of(turn) for turn in turns]) for name, of in RATES.items()}
+    values |= {
+        f"rollout/{name}": _share([of(turn) for turn in turns]) for name, of in RATES.items()
+    }
     for tier in sorted({t.task.tier for t in scored}):
         solved = [t.success for t in scored if t.task.tier == tier]
         values[f"rollout/success_share_{tier}"] = _share(solved)

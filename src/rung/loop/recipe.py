@@ -73,7 +73,7 @@ class EvaluationConfig:
                 f"{self.tasks}, {self.tasks_between}, {self.every}"
             )
         if unknown := set(self.tiers) - set(TIERS):
-            raise ConfigError(f"unknown tier {sorted(unknown)[0]!r}; tiers: {', '.join(TIERS)}")
+            raise ConfigError(f"unknown tier {min(unknown)!r}; tiers: {', '.join(TIERS)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

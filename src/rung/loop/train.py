@@ -115,8 +115,11 @@ def train(config: RunConfig, out: Path, *, listener: Listener = _quiet) -> Summa
                 writer.metrics(round, parts.engine.policy_version, metrics, timing)
                 listener(
                     Progress(
-                        stage="round", round=round, rounds=config.rounds,
-                        metrics=metrics, timing=timing,
+                        stage="round",
+                        round=round,
+                        rounds=config.rounds,
+                        metrics=metrics,
+                        timing=timing,
                     )
                 )
             if config.rounds:
@@ -131,8 +134,11 @@ def train(config: RunConfig, out: Path, *, listener: Listener = _quiet) -> Summa
             writer.close(status)
             report = write_report(out)
     summary = Summary(
-        out=out, report=report, evaluations=judge.full_results,
-        seconds=clock.elapsed(), memory_peak_mb=_memory_peak_mb(),
+        out=out,
+        report=report,
+        evaluations=judge.full_results,
+        seconds=clock.elapsed(),
+        memory_peak_mb=_memory_peak_mb(),
     )
     listener(Progress(stage="finished", round=config.rounds, rounds=config.rounds))
     return summary
@@ -219,7 +225,7 @@ class _Judge:
             mode=mode,
             label=label.replace(" ", ""),
         )
-        self._writer.trajectories(round, f"eval-{mode}-{tier}", trajectories)
+        self._writer.trajectories(round, f"eval-{mode}-{tier.lower()}", trajectories)
         self._writer.event(
             "evaluation",
             label=label,
@@ -232,8 +238,11 @@ class _Judge:
         )
         self._listener(
             Progress(
-                stage="evaluate", round=round, rounds=self._config.rounds,
-                evaluation=evaluation, label=label,
+                stage="evaluate",
+                round=round,
+                rounds=self._config.rounds,
+                evaluation=evaluation,
+                label=label,
             )
         )
         return evaluation

@@ -1,4 +1,4 @@
-"""The tokenizer of the built-in base policy: byte-level BPE with digits split."""
+"""The tokenizer of the built-in base policy: byte-level BPE with digits split and names kept whole."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,8 +10,13 @@ TEMPLATE = (
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
 CONTROLS = ["<|pad|>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>"]
-# A digit; a word with the space before it; a run of other characters up to the next such word.
-_SPLIT = r"\d| ?[A-Za-z_]+|(?:(?! [A-Za-z_])[^A-Za-z_\d])+"
+# A digit; a capitalised word or a word before a digit, without the space before it, so that a
+# name is the same token wherever it stands and can be copied; another word with its space; a run
+# of other characters up to the next word.
+_SPLIT = (
+    r"\d|[A-Z][a-z]+|[A-Za-z]+(?=\d)| ?(?![A-Z][a-z])[A-Za-z_]+(?![A-Za-z_\d])"
+    r"|(?:(?! [A-Za-z_])[^A-Za-z_\d])+"
+)
 
 
 def train_tokenizer(texts: Iterable[str], *, vocabulary: int) -> Any:

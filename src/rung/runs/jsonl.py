@@ -29,9 +29,7 @@ def strict_json(value: Any) -> str:
     Raises:
         TypeError: the value holds something that JSON has no form for.
     """
-    return json.dumps(
-        _strict(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    )
+    return json.dumps(_strict(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def json_line(record: Mapping[str, Any]) -> bytes:
@@ -106,6 +104,4 @@ class JsonLines(Generic[_T]):
             raw = json.loads(line.decode(), parse_constant=lambda _: None)
             self._records.append(self._convert(msgspec.convert(raw, dict[str, Any])))
         except (ValueError, RecursionError, msgspec.MsgspecError) as error:
-            logger.warning(
-                "line left out file=%s line=%d error=%s", self.path, self._lines, error
-            )
+            logger.warning("line left out file=%s line=%d error=%s", self.path, self._lines, error)

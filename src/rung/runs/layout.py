@@ -1,13 +1,13 @@
 """The names inside a run directory, in one place.
 
-    run.json                 what the run is: RunInfo and the resolved config
-    events.jsonl             what happened, one line an event; see event.py
-    metrics.jsonl            the numbers, one line a round; see metric.py
-    trajectories/            chunk files and their index; see schema.py
-        index.jsonl          one line a trajectory
-        00012-train.msgpack.zst
-    report.html              written by report.py
-    policy/                  weights; not touched by this package
+run.json                 what the run is: RunInfo and the resolved config
+events.jsonl             what happened, one line an event; see event.py
+metrics.jsonl            the numbers, one line a round; see metric.py
+trajectories/            chunk files and their index; see schema.py
+    index.jsonl          one line a trajectory
+    00012-train.msgpack.zst
+report.html              written by report.py
+policy/                  weights; not touched by this package
 """
 
 import re

@@ -257,15 +257,11 @@ EVAL_EFFICIENCY = Metric(
 TIMING_ROLLOUT = Metric(
     "timing/rollout_seconds", "s", "sum", "Time spent on collecting trajectories.", "wall clock"
 )
-TIMING_UPDATE = Metric(
-    "timing/update_seconds", "s", "sum", "Time spent on updates.", "wall clock"
-)
+TIMING_UPDATE = Metric("timing/update_seconds", "s", "sum", "Time spent on updates.", "wall clock")
 TIMING_EVALUATE = Metric(
     "timing/evaluate_seconds", "s", "sum", "Time spent on evaluation.", "wall clock"
 )
-TIMING_ROUND = Metric(
-    "timing/round_seconds", "s", "sum", "Time of the whole round.", "wall clock"
-)
+TIMING_ROUND = Metric("timing/round_seconds", "s", "sum", "Time of the whole round.", "wall clock")
 TIMING_ELAPSED = Metric(
     "timing/elapsed_seconds", "s", "last", "Time since the run began.", "wall clock"
 )

@@ -114,7 +114,7 @@ class Run:
         """
         for entry in reversed(self.index()):
             if entry.id == id:
-                return self._load(entry)
+                return self.load(entry)
         raise StoreError(
             f"the run at {self.path} has no trajectory {id!r}",
             hint="the ids stand in trajectories/index.jsonl",
@@ -134,11 +134,16 @@ class Run:
         for entry in self.index():
             if (kind is None or entry.kind == kind) and (round is None or entry.round == round):
                 try:
-                    yield self._load(entry)
+                    yield self.load(entry)
                 except StoreError as error:
                     logger.warning("trajectory left out id=%s error=%s", entry.id, error.message)
 
-    def _load(self, entry: IndexEntry) -> Trajectory:
+    def load(self, entry: IndexEntry) -> Trajectory:
+        """The trajectory that an index entry names.
+
+        Raises:
+            StoreError: its chunk is missing or damaged.
+        """
         if Path(entry.chunk).name != entry.chunk or entry.offset < 0 or entry.size < 0:
             raise StoreError(f"the index names a place outside its folder: {entry.chunk!r}")
         path = self._folder / entry.chunk

@@ -1,12 +1,12 @@
 """The office: look things up, write them down, mail them to the right person, hand in a result."""
 
 from rung.envs.definition import Definition
+from rung.envs.office.goal import goal_of
 from rung.envs.office.judge import subgoals, success
 from rung.envs.office.policy import HUMAN, Slips, demonstrator, expert
 from rung.envs.office.templates import TEMPLATES
 from rung.envs.office.tools import TOOLS
 from rung.envs.office.world import Office, load, save
-from rung.envs.office.goal import goal_of
 
 ABOUT = (
     "Tables: products(name, price, stock, supplier) orders(customer, product, quantity) "

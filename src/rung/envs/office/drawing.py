@@ -4,6 +4,7 @@ Labels are distinct within a task, so that no document can hold two entries of o
 """
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -14,6 +15,7 @@ from rung.envs.office.goal import Block, Goal, Sink, SinkKind, Source, SourceKin
 from rung.envs.office.phrasing import phrase
 
 Pattern = tuple[SourceKind, SinkKind]
+Row = TypeVar("Row")
 
 STEP_LIMITS = {"E1": 15, "E2": 30, "E3": 60}
 COLUMNS = ("price", "stock", "supplier")
@@ -86,13 +88,17 @@ class _World:
         for _ in range(2):
             self.person()
         twins = [
-            (f"{name.rstrip('0123456789')}{self.number(10, 100)}", self.number(10, 1000),
-             self.number(2, 500), self.pick(names.COMPANIES))
+            (
+                f"{name.rstrip('0123456789')}{self.number(10, 100)}",
+                self.number(10, 1000),
+                self.number(2, 500),
+                self.pick(names.COMPANIES),
+            )
             for name, *_ in self.products[:3]
         ]
         self.products += [twin for twin in twins if twin[0] not in self._taken]
 
-        def shuffled(rows: list) -> tuple:
+        def shuffled(rows: list[Row]) -> tuple[Row, ...]:
             return tuple(rows[i] for i in self.generator.permutation(len(rows)))
 
         products = {row[0]: row for row in self.products}

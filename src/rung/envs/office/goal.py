@@ -113,9 +113,8 @@ def goal_of(task: Task) -> Goal:
 
 def entry_holds(text: str, block: Block) -> bool:
     """True if `text` has the block's entry as a line, and no other entry of that name."""
-    label = block.source.label.casefold()
-    entries = [line.strip() for line in text.splitlines() if ":" in line]
-    named = [line for line in entries if line.partition(":")[0].strip().casefold() == label]
+    entries = [line for line in text.splitlines() if ":" in line]
+    named = [line for line in entries if _same(line.partition(":")[0], block.source.label)]
     return bool(named) and all(_same(line, block.entry) for line in named)
 
 
@@ -127,4 +126,8 @@ def report_holds(text: str, block: Block) -> bool:
 
 
 def _same(left: str, right: str) -> bool:
-    return left.casefold().replace(" ", "") == right.casefold().replace(" ", "")
+    return _bare(left) == _bare(right)
+
+
+def _bare(text: str) -> str:
+    return "".join(text.split()).casefold()

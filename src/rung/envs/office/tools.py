@@ -54,9 +54,7 @@ def send_message(office: Office, to: str, text: str, attachment: str | None = No
     if len(office.messages) >= MAX_MESSAGES:
         raise ToolError("too many messages")
     attached = None if attachment is None else office.read(attachment)
-    office.messages.append(
-        Message(to=to, text=text, attachment=attachment, attached_text=attached)
-    )
+    office.messages.append(Message(to=to, text=text, attachment=attachment, attached_text=attached))
     return f"sent to {to}"
 
 

@@ -1,8 +1,10 @@
 """Office: the state of one trajectory, over a real database, a real folder and sent messages."""
 
+import os
 import re
 import shutil
 import tempfile
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,8 @@ from rung.errors import ToolError
 MAX_FILES = 64
 MAX_FILE_CHARACTERS = 20_000
 MAX_MESSAGES = 100
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+_NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_-])?")
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +34,11 @@ class Message:
 
 
 class Office:
-    """Owns the workspace folder and the database; `close` frees both."""
+    """Owns the workspace folder and the database; `close` frees both.
+
+    A file is a regular file right inside the folder. Links are neither read nor written through,
+    and names mean the same on every system: no device names, no two that differ in case only.
+    """
 
     def __init__(self, goal: Goal) -> None:
         self.goal = goal
@@ -39,8 +46,10 @@ class Office:
         self.answer: str | None = None
         self.database = _database(goal.world)
         self.folder = Path(tempfile.mkdtemp(prefix="rung-office-"))
+        # Runs once: on `close`, or when an office that nobody closed goes away.
+        self._free = weakref.finalize(self, _release, self.database, self.folder)
         for name, text in goal.world.files.items():
-            self._path(name).write_text(text, encoding="utf-8", newline="")
+            self._path(name).write_bytes(text.encode())
 
     def read(self, name: str) -> str:
         """The text of a file.
@@ -48,14 +57,14 @@ class Office:
         Raises:
             ToolError: there is no such file, or the name is not allowed.
         """
-        path = self._path(name)
-        if not path.is_file():
+        if not self.exists(name):
             raise ToolError(f"no file {name!r}")
-        return path.read_text(encoding="utf-8")
+        return self._path(name).read_bytes().decode()
 
     def exists(self, name: str) -> bool:
         """True if the workspace has this file."""
-        return self._path(name).is_file()
+        self._path(name)
+        return name in self._names()
 
     def write(self, name: str, text: str) -> None:
         """Set the text of a file.
@@ -64,31 +73,46 @@ class Office:
             ToolError: the name is not allowed, or a limit on size or number is passed.
         """
         path = self._path(name)
+        data = text.encode()
         if len(text) > MAX_FILE_CHARACTERS:
             raise ToolError(f"a document holds at most {MAX_FILE_CHARACTERS} characters")
-        if not path.exists() and len(list(self.folder.iterdir())) >= MAX_FILES:
-            raise ToolError(f"the workspace holds at most {MAX_FILES} files")
-        path.write_text(text, encoding="utf-8", newline="")
+        if self.exists(name):
+            path.unlink()
+        else:
+            taken = {entry.name.casefold() for entry in self.folder.iterdir()}
+            if name.casefold() in taken:
+                raise ToolError(f"the name {name!r} is taken")
+            if len(taken) >= MAX_FILES:
+                raise ToolError(f"the workspace holds at most {MAX_FILES} files")
+        with path.open("xb") as file:  # a new file: nothing is written through a link
+            file.write(data)
 
     def text_of(self, name: str) -> str:
         """The text of a file, empty if there is none; for judging."""
-        path = self._path(name)
-        return path.read_text(encoding="utf-8") if path.is_file() else ""
+        return self.read(name) if self.exists(name) else ""
 
     def files(self) -> dict[str, str]:
         """All files by name."""
-        return {p.name: p.read_text(encoding="utf-8") for p in sorted(self.folder.iterdir())}
+        return {name: self.read(name) for name in sorted(self._names())}
 
     def close(self) -> None:
         """Remove the folder and free the database."""
-        self.database.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._free()
+
+    def _names(self) -> set[str]:
+        with os.scandir(self.folder) as entries:
+            return {entry.name for entry in entries if entry.is_file(follow_symlinks=False)}
 
     def _path(self, name: str) -> Path:
         """The path of a file: a plain name, so that it cannot leave the workspace."""
-        if not _NAME.fullmatch(name):
+        if not _NAME.fullmatch(name) or _DEVICE.fullmatch(name):
             raise ToolError(f"bad file name {name[:40]!r}: use letters, digits, '_', '-' and '.'")
         return self.folder / name
+
+
+def _release(database: Database, folder: Path) -> None:
+    database.close()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _database(world: World) -> Database:
@@ -104,8 +128,9 @@ def _database(world: World) -> Database:
 def save(office: Office) -> dict[str, Any]:
     """The state as a JSON value."""
     return {
-        "tables": {name: [list(row) for row in rows] for name, rows in
-                   office.database.contents().items()},
+        "tables": {
+            name: [list(row) for row in rows] for name, rows in office.database.contents().items()
+        },
         "files": office.files(),
         "messages": msgspec.to_builtins(office.messages),
         "answer": office.answer,
