@@ -39,7 +39,7 @@ def build(
         print(json.dumps({"folder": str(out), "evaluations": as_data({"base": evaluations})}))
         return
     console = Console()
-    console.print(evaluation_table({"base": evaluations}))
+    console.print(evaluation_table({"base": evaluations}, width=console.width))
     console.print(f"written to {out}", highlight=False)
 
 

@@ -38,9 +38,8 @@ def evaluate(
     from rung.loop.recipes import recipe as find
     from rung.loop.saved import config_of, is_run
 
-    if mode is None:
-        mode = ["greedy", "sampled"]
-    for name in mode:
+    modes = mode or list(MODES)
+    for name in modes:
         if name not in MODES:
             raise ConfigError(f"unknown mode {name!r}", hint=nearest(name, list(MODES)))
     folder = Path(policy)
@@ -55,7 +54,7 @@ def evaluate(
     try:
         for name in tier:
             chosen = held_out(config, parts.definition, name, tasks)
-            for way in mode:
+            for way in modes:
                 evaluation, _ = play(parts, config, chosen, tier=name, mode=way, label="eval")
                 found.append(evaluation)
     finally:
@@ -63,4 +62,5 @@ def evaluate(
     if as_json:
         print(json.dumps(as_data({policy: found})[policy]))
     else:
-        Console().print(evaluation_table({folder.name or policy: found}))
+        console = Console()
+        console.print(evaluation_table({folder.name or policy: found}, width=console.width))

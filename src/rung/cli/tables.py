@@ -9,35 +9,40 @@ from rich.table import Table
 from rung.loop.intervals import Measure
 from rung.loop.measures import Evaluation
 
-_COLUMNS = {
-    "step_efficiency": "step efficiency",
+_SHARES = {"step_efficiency": "efficiency", "subgoal_share": "subgoals"}
+_MORE = {
     "recovery_share": "recovered",
-    "subgoal_share": "subgoals",
     "format_error_share": "format errors",
-    "unconfirmed_share": "unconfirmed",
+    "invalid_share": "invalid",
     "repeated_share": "repeated",
+    "unconfirmed_share": "unconfirmed",
 }
+_WIDE = 130
+"""Columns of a terminal from which all shares are shown; the report has them in any case."""
 
 
-def evaluation_table(evaluations: Mapping[str, Sequence[Evaluation]]) -> Table:
-    """One row per policy, tier and mode."""
-    table = Table(title="Held-out tasks, with 95 % intervals", title_justify="left")
-    for name in ("policy", "tier", "mode", "tasks"):
-        table.add_column(name)
-    for name in ("success", "turns", *_COLUMNS.values()):
-        table.add_column(name, justify="right")
+def evaluation_table(
+    evaluations: Mapping[str, Sequence[Evaluation]], *, width: int = _WIDE
+) -> Table:
+    """One row per policy, tier and mode, for a terminal of `width` columns."""
+    shares = {**_SHARES, **_MORE} if width >= _WIDE else _SHARES
+    table = Table(title="Held-out tasks; success with its 95 % interval", title_justify="left")
+    for name in ("tier", "mode", "policy"):
+        table.add_column(name, no_wrap=True)
+    for name in ("tasks", "success", "turns", *shares.values()):
+        table.add_column(name, justify="right", no_wrap=True)
     every = [(label, e) for label, found in evaluations.items() for e in found]
     for label, found in sorted(every, key=lambda pair: (pair[1].tier, pair[1].mode)):
         measures = found.measures
         turns = measures["turns_mean"].value
         table.add_row(
-            label,
             found.tier,
             found.mode,
+            label,
             str(found.tasks),
             percent(measures["success_share"], interval=True),
             "-" if turns is None else f"{turns:.1f}",
-            *(percent(measures[name]) for name in _COLUMNS),
+            *(percent(measures[name]) for name in shares),
         )
     return table
 

@@ -48,7 +48,7 @@ def train(
             )
         )
         return
-    live.console.print(evaluation_table(summary.evaluations))
+    live.console.print(evaluation_table(summary.evaluations, width=live.console.width))
     live.console.print(
         f"{summary.seconds / 60:.1f} minutes, {summary.memory_peak_mb:.0f} MB at most\n"
         f"run     {summary.out}\nreport  {summary.report}\npolicy  {summary.out / 'policy'}",

@@ -44,7 +44,7 @@ class ToolEnvironment(gymnasium.Env[str, Move], Generic[S]):
     (StopReason or None); after `reset` it holds `task`.
     """
 
-    metadata = {"render_modes": ["ansi"]}
+    metadata = {"render_modes": ["ansi"], "render_fps": 1}
 
     def __init__(self, definition: Definition[S]) -> None:
         self.definition = definition
@@ -243,9 +243,9 @@ class ToolEnvironment(gymnasium.Env[str, Move], Generic[S]):
         self.np_random.bit_generator.state = saved["generator"]
 
     def _save(self) -> Any:
-        save = self.definition.save or to_json_value
+        save, state = self.definition.save or to_json_value, self.state
         with boundary(TaskError, "saving the state"):
-            return save(self.state)
+            return save(state)
 
     def _load(self, task: Task, saved: Any) -> S:
         if self.definition.load is not None:

@@ -2,8 +2,9 @@
 
 A small Llama learns first to go on with a random segment that repeats, then clones
 demonstrations with human slips. What comes out writes well-formed actions and copies values, and
-decides as poorly as its teacher: reinforcement learning can supply the rest. Long tasks are among the demonstrations, so that it can find its way in a long context.
-Tasks of the eval split are never demonstrated.
+decides as poorly as its teacher: reinforcement learning can supply the rest. Long tasks are among
+the demonstrations, so that it can find its way in a long context. Tasks of the eval split are
+never demonstrated.
 """
 
 import json

@@ -1,5 +1,6 @@
-"""Run directories: written while training, read by everyone else. Start at `RunWriter` and
-`read_run`.
+"""Run directories, written while training and read by everyone else.
+
+Start at `RunWriter` and `read_run`.
 """
 
 from rung.runs.event import EventKind, RunStatus

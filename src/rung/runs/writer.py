@@ -116,7 +116,7 @@ class RunWriter:
             raise StoreError(f"unknown event kind {kind!r}", hint=nearest(kind, list(EventKind)))
         reserved = {"schema_version", "kind", "at"} & fields.keys()
         if reserved:
-            raise StoreError(f"an event field cannot be named {sorted(reserved)[0]!r}")
+            raise StoreError(f"an event field cannot be named {min(reserved)!r}")
         line = {"schema_version": SCHEMA_VERSION, "kind": str(kind), **fields, "at": _now()}
         self._append(self._events, json_line(line))
 
