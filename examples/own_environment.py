@@ -1,9 +1,9 @@
-"""An environment of your own: plain functions, checked by rules. Run it: the expert plays."""
+"""An environment of your own: plain functions, judged by rules. Run it: the expert plays."""
 
 from dataclasses import dataclass, field
 
 from rung.core import Action, Task
-from rung.envs import Definition, Subgoal, Template, ToolError, make, tool
+from rung.envs import Definition, Subgoal, Template, make, tool
 
 
 @dataclass
@@ -15,19 +15,17 @@ class Shop:
 @tool
 def price(shop: Shop, item: str) -> str:
     """Say what an item costs."""
-    if item not in shop.prices:
-        raise ToolError(f"no item {item!r}")  # shown to the agent; the turn counts as invalid
-    return str(shop.prices[item])
+    return str(shop.prices.get(item, "not for sale"))
 
 
-@tool(irreversible=True)  # needs "confirm": true
+@tool(irreversible=True)  # runs only with "confirm": true
 def buy(shop: Shop, item: str) -> str:
     """Buy an item."""
     shop.basket.append(item)
     return f"bought {item}"
 
 
-@tool(final=True)  # ends the task: success is judged
+@tool(final=True)  # ends the task: now success is judged
 def leave(shop: Shop) -> str:
     """Leave the shop."""
     return "goodbye"
@@ -36,18 +34,18 @@ def leave(shop: Shop) -> str:
 def draw(random):
     prices = dict(zip(["tea", "rice", "salt"], random.permutation(99)[:3].tolist(), strict=True))
     text = f"Buy the cheapest of {', '.join(prices)} and leave."
-    return Task.make(environment="shop", text=text, data={"prices": prices})
+    return Task.make(environment="shop", template="cheapest", text=text, data={"prices": prices})
 
 
-def right(shop: Shop) -> bool:
-    return shop.basket == [min(shop.prices, key=lambda item: shop.prices[item])]
+def right(shop):
+    return shop.basket == [min(shop.prices, key=shop.prices.get)]
 
 
 def expert(task):
     costs = {}
     for item in task.data["prices"]:
         costs[item] = int((yield Action("price", {"item": item})))
-    yield Action("buy", {"item": min(costs, key=lambda item: costs[item]), "confirm": True})
+    yield Action("buy", {"item": min(costs, key=costs.get), "confirm": True})
     yield Action("leave", {})
 
 

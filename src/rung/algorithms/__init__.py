@@ -3,7 +3,14 @@
 `rung.algorithms.policy_loss` needs torch; import it from there.
 """
 
-from rung.algorithms.grpo import group_advantages, has_spread
+from rung.algorithms.grpo import Scale, group_advantages, group_returns, has_spread
 from rung.algorithms.reduction import Reduction, token_weights
 
-__all__ = ["Reduction", "group_advantages", "has_spread", "token_weights"]
+__all__ = [
+    "Reduction",
+    "Scale",
+    "group_advantages",
+    "group_returns",
+    "has_spread",
+    "token_weights",
+]

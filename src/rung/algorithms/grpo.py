@@ -10,15 +10,31 @@ Degenerate cases, all giving exactly 0: fewer than two scored members; returns t
 to 1e-6, so that rounding is never scaled up by a tiny deviation.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rung.core import Trajectory
+
 EPSILON = 1e-6
 EQUAL = 1e-6
 
 Scale = Literal["deviation", "none"]
+
+
+def group_returns(
+    trajectories: Sequence[Trajectory],
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Returns of a group's K members, and which of them are scored. Both `[K]`.
+
+    A member counts as scored if its stop reason says so, its return is finite, and it has tokens
+    that can be trained: any other would move the baseline of its siblings for nothing.
+    """
+    returns = np.array([t.reward.total for t in trajectories], np.float64)
+    scored = [t.stop.is_scored and t.sampled_tokens > 0 for t in trajectories]
+    return returns, np.array(scored, np.bool_) & np.isfinite(returns)
 
 
 def group_advantages(

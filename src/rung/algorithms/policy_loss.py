@@ -7,12 +7,17 @@ arXiv 2503.14476, section 3.1; dual clip: Ye et al., arXiv 1912.09729, equation 
     loss  = -min(ratio A, clip(ratio, 1 - low, 1 + high) A), for A < 0 at most dual |A|
 
 Units: per token; reduction is the caller's (see `rung.algorithms.reduction`).
+
+How we differ: the log-ratio counts up to 20. Beyond, the loss is on one of its plateaus anyway,
+and an overflowing ratio would give NaN there instead of no gradient.
 """
 
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+
+LOG_RATIO_MAX = 20.0
 
 
 class TokenLoss(NamedTuple):
@@ -43,7 +48,7 @@ def policy_loss(
         clip_high: how far above 1 the ratio counts.
         dual_clip: largest ratio that counts when the advantage is negative.
     """
-    ratio = (logprobs - behaviour).exp()
+    ratio = (logprobs - behaviour).clamp(max=LOG_RATIO_MAX).exp()
     clipped_ratio = ratio.clamp(1 - clip_low, 1 + clip_high)
     plain = -ratio * advantages
     bounded = torch.maximum(plain, -clipped_ratio * advantages)
@@ -57,10 +62,15 @@ def kl_k3(logprobs: Tensor, reference: Tensor) -> Tensor:
     """Estimate of KL(policy || reference) for each sampled token, in nats, never negative.
 
     Source: Schulman, "Approximating KL divergence" (2020), estimator k3:
-    exp(d) - d - 1 with d = reference - logprob.
+    exp(d) - d - 1 with d = reference - logprob. Written with expm1: in float32 the plain form
+    turns negative for small d.
+
+    Its gradient, as in the GRPO paper, is 1 - exp(d) for each token's log-probability; averaged
+    over samples of the policy that is the gradient of KL(reference || policy). Both divergences
+    are smallest at the reference.
     """
     difference = reference - logprobs
-    return difference.exp() - difference - 1
+    return difference.expm1() - difference
 
 
 def entropy(logits: Tensor) -> Tensor:

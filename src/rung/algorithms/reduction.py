@@ -41,9 +41,7 @@ def token_weights(
         case "turn":
             turns = sum(length > 0 for lengths in turn_lengths for length in lengths)
             return [
-                np.concatenate(
-                    [np.zeros(0), *(np.full(n, 1 / max(turns * n, 1)) for n in lengths)]
-                )
+                np.concatenate([np.zeros(0), *(np.full(n, 1 / max(turns * n, 1)) for n in lengths)])
                 for lengths in turn_lengths
             ]
         case _:

@@ -62,12 +62,15 @@ class FormatError:
     """What was wrong, in words for the model."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Action:
     """One call of one tool, with arguments that fit the tool's model."""
 
     name: str
     arguments: Mapping[str, Any]
+
+    def __hash__(self) -> int:
+        return hash(self.canonical)
 
     @property
     def text(self) -> str:

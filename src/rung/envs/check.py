@@ -23,7 +23,7 @@ from rung.seeding import Seeds
 
 PROCESS_SHARE = 0.3
 """Largest sum of process rewards, as a share of the success reward."""
-_FEW = 3
+_FEW = 2
 _LONGEST = 1_000
 
 Agent = Callable[[str], str | None]

@@ -1,5 +1,7 @@
-"""The learner: updates from groups of trajectories. `Learner` needs torch: import it from
-`rung.learner.learner`."""
+"""The learner: updates from groups of trajectories.
+
+`Learner` needs torch: import it from `rung.learner.learner`.
+"""
 
 from rung.learner.config import LearnerConfig
 

@@ -1,8 +1,11 @@
 """LearnerConfig: what an update depends on. Torch-free."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, get_args
 
-from rung.algorithms.reduction import Reduction
+from rung.algorithms import Reduction, Scale
 from rung.errors import ConfigError
 
 
@@ -29,7 +32,7 @@ class LearnerConfig:
     """Weight of the entropy bonus; 0 leaves it out."""
     reduction: Reduction = "trajectory"
     """What weighs equally in the loss: tokens, turns or trajectories."""
-    scale: str = "deviation"
+    scale: Scale = "deviation"
     """Advantages divided by the group's deviation, or `none`."""
     train_zero_spread: bool = False
     """Whether groups with equal returns, whose advantages are 0, still feel KL and entropy."""
@@ -41,20 +44,24 @@ class LearnerConfig:
     """Updates in a row with a non-finite loss or gradient after which training stops."""
 
     def __post_init__(self) -> None:
-        positive = ("learning_rate", "updates_per_round", "micro_batch_tokens", "max_grad_norm")
-        for name in positive:
-            if getattr(self, name) <= 0:
-                raise ConfigError(
-                    f"{name} must be > 0, got {getattr(self, name)}",
-                    hint=f"set learner.{name}",
-                )
+        for name in ("learning_rate", "max_grad_norm", "clip_high"):
+            self._require(name, "> 0", lambda value: 0 < value < math.inf)
+        for name in ("updates_per_round", "micro_batch_tokens", "max_skipped"):
+            self._require(name, "a whole number >= 1", _is_count)
         for name in ("kl_coefficient", "entropy_coefficient", "weight_decay"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name} must be >= 0, got {getattr(self, name)}")
-        if not 0 < self.clip_low < 1 or self.clip_high <= 0 or self.dual_clip <= 1:
-            raise ConfigError(
-                "clip_low must be in (0, 1), clip_high > 0 and dual_clip > 1, got "
-                f"{self.clip_low}, {self.clip_high}, {self.dual_clip}"
-            )
-        if self.scale not in ("deviation", "none"):
-            raise ConfigError(f"scale must be 'deviation' or 'none', got {self.scale!r}")
+            self._require(name, ">= 0", lambda value: 0 <= value < math.inf)
+        self._require("clip_low", "above 0 and below 1", lambda value: 0 < value < 1)
+        self._require("dual_clip", "> 1", lambda value: 1 < value < math.inf)
+        for name, kind in (("reduction", Reduction), ("scale", Scale)):
+            known = get_args(kind)
+            rule = "one of " + ", ".join(known)
+            self._require(name, rule, known.__contains__)
+
+    def _require(self, name: str, rule: str, holds: Callable[[Any], bool]) -> None:
+        value = getattr(self, name)
+        if not holds(value):
+            raise ConfigError(f"{name} must be {rule}, got {value!r}", hint=f"set learner.{name}")
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and value >= 1

@@ -9,7 +9,7 @@ import copy
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,15 +29,19 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Tally:
-    """Sums over the tokens of a round."""
+    """Sums and maxima over the tokens of one update."""
 
+    loss: float = 0.0
+    policy_loss: float = 0.0
     tokens: int = 0
-    weighted: dict[str, float] = field(default_factory=dict)
     clipped: int = 0
     entropy: float = 0.0
     kl: float = 0.0
     ratio_max: float = 0.0
     gap_max: float = 0.0
+    """Largest difference between log-probabilities here and when they were sampled."""
+    norm: float = 0.0
+    """Length of the gradient before it is clipped."""
 
 
 class Learner:
@@ -53,7 +57,7 @@ class Learner:
     def __init__(
         self, model: Any, config: LearnerConfig, seeds: Seeds, *, temperature: float
     ) -> None:
-        if temperature <= 0:
+        if not 0 < temperature < math.inf:
             raise TrainError(
                 f"training needs a temperature above 0, got {temperature}",
                 hint="greedy sampling belongs to evaluation; set rollout.temperature",
@@ -86,43 +90,34 @@ class Learner:
         """
         useful = trainable(groups, self._config)
         order = self._seeds.generator("order", round).permutation(len(useful))
-        parts = np.array_split(order, min(self._config.updates_per_round, max(len(useful), 1)))
-        tally = _Tally()
-        norms: list[float] = []
-        skipped = 0
-        for number, part in enumerate(parts):
-            rows = rows_of([useful[index] for index in part], self._config)
-            if not rows:
-                continue
-            norm = self._step(rows, tally, is_first=number == 0)
-            if math.isfinite(norm):
-                norms.append(norm)
-            else:
-                skipped += 1
-        return self._metrics(tally, norms, skipped)
+        parts = np.array_split(order, min(self._config.updates_per_round, len(useful)) or 1)
+        batches = [[useful[index] for index in part] for part in parts if len(part)]
+        updates = [self._step(rows_of(batch, self._config)) for batch in batches]
+        return self._metrics([tally for tally in updates if tally is not None], len(batches))
 
-    def _step(self, rows: list[Row], tally: _Tally, *, is_first: bool) -> float:
-        """One optimizer step; returns the gradient norm, which is not finite if it was skipped."""
+    def _step(self, rows: list[Row]) -> _Tally | None:
+        """One optimizer step; None if it was skipped."""
         self._optimizer.zero_grad(set_to_none=True)
+        tally = _Tally()
         for batch in micro_batches(rows, self._config.micro_batch_tokens):
-            self._loss(batch, tally, is_first=is_first).backward()
-        norm = float(
+            self._loss(batch, tally).backward()
+        tally.norm = float(
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._config.max_grad_norm)
         )
-        if math.isfinite(norm):
+        if math.isfinite(tally.loss) and math.isfinite(tally.norm):
             self._optimizer.step()
             self._skipped_in_a_row = 0
-            return norm
+            return tally
         self._skipped_in_a_row += 1
-        logger.warning("update skipped: gradient_norm=%s", norm)
+        logger.warning("update skipped: loss=%s gradient_norm=%s", tally.loss, tally.norm)
         if self._skipped_in_a_row >= self._config.max_skipped:
             raise TrainError(
-                f"{self._skipped_in_a_row} updates in a row had a non-finite gradient",
+                f"{self._skipped_in_a_row} updates in a row had a non-finite loss or gradient",
                 hint="lower learner.learning_rate; the weights before them are intact",
             )
-        return norm
+        return None
 
-    def _loss(self, batch: list[Row], tally: _Tally, *, is_first: bool) -> Tensor:
+    def _loss(self, batch: list[Row], tally: _Tally) -> Tensor:
         """The micro-batch's share of the optimizer batch's loss."""
         config = self._config
         flat, layout, targets = _flatten(batch)
@@ -139,41 +134,41 @@ class Learner:
             clip_high=config.clip_high,
             dual_clip=config.dual_clip,
         )
-        spread = entropy(logits)
-        terms = {"policy_loss": token.loss, "entropy": -config.entropy_coefficient * spread}
+        spread = entropy(logits if config.entropy_coefficient else logits.detach())
+        total = token.loss - config.entropy_coefficient * spread
         if self._reference is not None:
             with torch.no_grad():
                 reference = packed_logits(self._reference, flat, layout, targets - 1).float()
             kl = kl_k3(logprobs, _chosen(reference / self._temperature, flat[targets]))
-            terms["kl"] = config.kl_coefficient * kl
+            total = total + config.kl_coefficient * kl
             tally.kl += float(kl.detach().sum())
-        losses = {name: (weights * term).sum() for name, term in terms.items()}
-        for name, loss in losses.items():
-            tally.weighted[name] = tally.weighted.get(name, 0.0) + float(loss.detach())
+        loss = (weights * total).sum()
+        tally.loss += float(loss.detach())
+        tally.policy_loss += float((weights * token.loss.detach()).sum())
         tally.tokens += len(targets)
         tally.clipped += int(token.clipped.sum())
         tally.entropy += float(spread.detach().sum())
         tally.ratio_max = max(tally.ratio_max, float(token.ratio.max()))
-        if is_first:
-            gap = float((logprobs.detach() - behaviour).abs().max())
-            tally.gap_max = max(tally.gap_max, gap)
-        return torch.stack(list(losses.values())).sum()
+        gap = (logprobs.detach() - behaviour).abs().max()
+        tally.gap_max = max(tally.gap_max, float(gap))
+        return loss
 
-    def _metrics(self, tally: _Tally, norms: list[float], skipped: int) -> dict[str, float]:
-        tokens = max(tally.tokens, 1)
-        updates = max(len(norms) + skipped, 1)
+    def _metrics(self, taken: list[_Tally], tried: int) -> dict[str, float]:
+        """Metrics of a round, over the updates that were taken; `tried` counts the others too."""
+        tokens = sum(tally.tokens for tally in taken)
+        updates = max(len(taken), 1)
         return {
-            "learner/loss": sum(tally.weighted.values()) / updates,
-            "learner/policy_loss": tally.weighted.get("policy_loss", 0.0) / updates,
-            "learner/kl_nats": tally.kl / tokens,
-            "learner/entropy_nats": tally.entropy / tokens,
-            "learner/clip_share": tally.clipped / tokens,
-            "learner/grad_norm": float(np.mean(norms)) if norms else 0.0,
-            "learner/ratio_max": tally.ratio_max,
-            "learner/logprob_gap_max": tally.gap_max,
-            "learner/updates_count": len(norms),
-            "learner/skipped_count": skipped,
-            "learner/trained_tokens_count": tally.tokens,
+            "learner/loss": sum(t.loss for t in taken) / updates,
+            "learner/policy_loss": sum(t.policy_loss for t in taken) / updates,
+            "learner/kl_nats": sum(t.kl for t in taken) / max(tokens, 1),
+            "learner/entropy_nats": sum(t.entropy for t in taken) / max(tokens, 1),
+            "learner/clip_share": sum(t.clipped for t in taken) / max(tokens, 1),
+            "learner/grad_norm": sum(t.norm for t in taken) / updates,
+            "learner/ratio_max": max((t.ratio_max for t in taken), default=0.0),
+            "learner/logprob_gap_max": taken[0].gap_max if taken else 0.0,
+            "learner/updates_count": len(taken),
+            "learner/skipped_count": tried - len(taken),
+            "learner/trained_tokens_count": tokens,
             "learner/learning_rate": self._config.learning_rate,
         }
 

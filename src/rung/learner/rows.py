@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rung.algorithms import group_advantages, has_spread, token_weights
+from rung.algorithms import group_advantages, group_returns, has_spread, token_weights
 from rung.core import Group, Trajectory
 from rung.errors import TrainError
 from rung.learner.config import LearnerConfig
@@ -30,22 +30,24 @@ class Row:
 
 def trainable(groups: Sequence[Group], config: LearnerConfig) -> list[Group]:
     """The groups that can change the policy; see `LearnerConfig.train_zero_spread`."""
+    found = [(group, *group_returns(group.trajectories)) for group in groups]
     if config.train_zero_spread:
-        return [group for group in groups if any(t.stop.is_scored for t in group.trajectories)]
-    return [group for group in groups if has_spread(*_returns(group))]
+        return [group for group, _, scored in found if scored.any()]
+    return [group for group, returns, scored in found if has_spread(returns, scored)]
 
 
 def rows_of(groups: Sequence[Group], config: LearnerConfig) -> list[Row]:
-    """Rows of one optimizer batch.
+    """Rows of one optimizer batch; a segment without sampled tokens gives none.
 
     Raises:
-        TrainError: a sampled token has no finite log-probability.
+        TrainError: a sampled token has no finite log-probability, or belongs to no turn.
     """
     members: list[tuple[Trajectory, float]] = []
     for group in groups:
-        advantages = group_advantages(*_returns(group), scale=config.scale)  # type: ignore[arg-type]
-        pairs = zip(group.trajectories, advantages.tolist(), strict=True)
-        members += [(t, a) for t, a in pairs if t.stop.is_scored and t.sampled_tokens]
+        returns, scored = group_returns(group.trajectories)
+        advantages = group_advantages(returns, scored, scale=config.scale)
+        every = zip(group.trajectories, advantages.tolist(), scored, strict=True)
+        members += [(trajectory, advantage) for trajectory, advantage, valid in every if valid]
     lengths = [[turn.stop - turn.start for turn in t.turns] for t, _ in members]
     weights = token_weights(lengths, reduction=config.reduction)
     return [
@@ -55,13 +57,14 @@ def rows_of(groups: Sequence[Group], config: LearnerConfig) -> list[Row]:
     ]
 
 
-def _rows(
-    trajectory: Trajectory, advantage: float, shares: NDArray[np.float64]
-) -> list[Row]:
-    rows = []
+def _rows(trajectory: Trajectory, advantage: float, shares: NDArray[np.float64]) -> list[Row]:
+    _check_turns(trajectory)
+    rows: list[Row] = []
     used = 0
     for segment in trajectory.segments:
         positions = np.nonzero(segment.sampled_mask)[0]
+        if not len(positions):
+            continue
         behaviour = segment.behaviour_logprobs[positions]
         if not np.isfinite(behaviour).all():
             raise TrainError(
@@ -78,15 +81,22 @@ def _rows(
             )
         )
         used += len(positions)
-    if used != len(shares):
-        raise TrainError(f"trajectory {trajectory.id!r}: its turns do not cover its sampled tokens")
     return rows
 
 
-def _returns(group: Group) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    scored = np.array([t.stop.is_scored for t in group.trajectories], np.bool_)
-    returns = np.array([t.reward.total for t in group.trajectories])
-    return returns, scored
+def _check_turns(trajectory: Trajectory) -> None:
+    """Weights come in order of the turns, so these must be the sampled tokens, in order."""
+    turns = [(t.segment, at) for t in trajectory.turns for at in range(t.start, t.stop)]
+    sampled = [
+        (index, at)
+        for index, segment in enumerate(trajectory.segments)
+        for at in np.nonzero(segment.sampled_mask)[0].tolist()
+    ]
+    if turns != sampled:
+        raise TrainError(
+            f"trajectory {trajectory.id!r}: its turns are not exactly its sampled tokens",
+            hint="every sampled token belongs to one turn, and turns hold nothing else",
+        )
 
 
 def micro_batches(rows: Sequence[Row], tokens: int) -> list[list[Row]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rung.algorithms import has_spread
+from rung.algorithms import group_returns, has_spread
 from rung.core import FormatError, Group, Trajectory, Turn
 from rung.loop.intervals import NOTHING, Measure, mean, ratio, share
 
@@ -19,7 +19,9 @@ def round_metrics(groups: Sequence[Group]) -> dict[str, float]:
     values = {
         "rollout/trajectories_count": float(len(every)),
         "rollout/unscored_count": float(len(every) - len(scored)),
-        "rollout/zero_spread_share": _share([not _spread(group) for group in groups]),
+        "rollout/zero_spread_share": _share(
+            [not has_spread(*group_returns(group.trajectories)) for group in groups]
+        ),
     }
     if not scored:
         return values
@@ -68,6 +70,7 @@ class Evaluation:
     """Tasks lost to infrastructure faults; they count neither as solved nor as failed."""
     measures: dict[str, Measure]
     stop_reasons: dict[str, int]
+    """Over all trajectories, those that were replaced included."""
 
     @property
     def success(self) -> float:
@@ -86,7 +89,8 @@ def evaluation_of(
     """Measures of one tier.
 
     Args:
-        trajectories: one per task.
+        trajectories: one per task, in a group of its own; where one broke, its replacement may be
+            there as well.
         expert_turns: task id -> turns the expert needs; empty without an expert.
         tier: the tier.
         mode: `greedy` or `sampled`.
@@ -96,16 +100,13 @@ def evaluation_of(
     scored = [t for t in trajectories if t.stop.is_scored]
     solved = [t for t in scored if t.success and t.task.id in expert_turns]
     errors = [_errors(t) for t in scored]
-    recoveries = [turns for found in errors for turns in found if turns is not None]
+    recoveries = [[turns for turns in found if turns is not None] for found in errors]
     paid = [min(t.reward.process / process_total, 1.0) if process_total else 0.0 for t in scored]
     measures = {
         "success_share": share(sum(t.success for t in scored), len(scored)),
         "step_efficiency": mean([expert_turns[t.task.id] / len(t.turns) for t in solved]),
-        "recovery_share": ratio(
-            [sum(turns is not None for turns in found) for found in errors],
-            [len(found) for found in errors],
-        ),
-        "recovery_turns_mean": mean(recoveries) if recoveries else NOTHING,
+        "recovery_share": ratio([len(r) for r in recoveries], [len(e) for e in errors]),
+        "recovery_turns_mean": ratio([sum(r) for r in recoveries], [len(r) for r in recoveries]),
         "subgoal_share": mean(paid) if process_total else NOTHING,
         "turns_mean": mean([len(t.turns) for t in scored]),
     }
@@ -116,7 +117,7 @@ def evaluation_of(
         tier=tier,
         mode=mode,
         tasks=len(scored),
-        unscored=len(trajectories) - len(scored),
+        unscored=len({t.group_id for t in trajectories} - {t.group_id for t in scored}),
         measures=measures,
         stop_reasons=dict(Counter(t.stop.value for t in trajectories)),
     )
@@ -133,11 +134,6 @@ def _errors(trajectory: Trajectory) -> list[int | None]:
             later = [i - index for i in range(index + 1, len(progress)) if progress[i]]
             found.append(later[0] if later else None)
     return found
-
-
-def _spread(group: Group) -> bool:
-    scored = np.array([t.stop.is_scored for t in group.trajectories], np.bool_)
-    return has_spread(np.array([t.reward.total for t in group.trajectories]), scored)
 
 
 def _share(flags: Sequence[bool]) -> float:

@@ -76,13 +76,13 @@ def train(config: RunConfig, out: Path, *, listener: Listener = _quiet) -> Summa
     An interrupt leaves a readable run: the policy so far and the report are written first.
     """
     clock = _Clock()
+    parts = build_parts(config)
+    learner = build_learner(config, parts.policy)
+    stream = train_stream(config, parts.definition)
+    replay = ReplayPool(config.replay_capacity)
     with RunWriter.create(
         out, config=asdict(config), seed=config.seed, recipe=config.recipe, versions=versions()
     ) as writer:
-        parts = build_parts(config)
-        learner = build_learner(config, parts.policy)
-        stream = train_stream(config, parts.definition)
-        replay = ReplayPool(config.replay_capacity)
         judge = _Judge(config, parts, writer, listener)
         status = "failed"
         try:

@@ -17,7 +17,7 @@ from functools import partial
 from rung.core import Trajectory
 from rung.engine import Engine, Request
 from rung.envs import TextActions
-from rung.errors import EnvError
+from rung.errors import EngineError, EnvError
 from rung.models.chat import Chat
 from rung.rollout.attempt import Attempt, Limits, Plan
 from rung.seeding import Seeds
@@ -98,7 +98,13 @@ class RolloutPool:
             while round_.waiting or round_.running:
                 while round_.waiting and len(round_.running) < self._concurrent:
                     self._begin(round_, round_.waiting.popleft())
-                for completion in self._engine.poll():
+                completions = self._engine.poll()
+                if round_.running and not completions:
+                    raise EngineError(
+                        f"the engine is idle while {len(round_.running)} trajectories wait for it",
+                        hint="give the engine at least as many slots as trajectories run at once",
+                    )
+                for completion in completions:
                     job, attempt = round_.running[completion.session]
                     self._advance(round_, job, partial(attempt.receive, completion))
         finally:

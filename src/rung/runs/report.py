@@ -25,12 +25,12 @@ from rung.runs.store import write_whole
 
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _SHARES = {
-    "step_efficiency": "step efficiency",
-    "recovery_share": "errors recovered",
-    "subgoal_share": "subgoals reached",
+    "step_efficiency": "efficiency",
+    "recovery_share": "recovered",
+    "subgoal_share": "subgoals",
     "format_error_share": "format errors",
-    "invalid_share": "invalid turns",
-    "repeated_share": "repeated turns",
+    "invalid_share": "invalid",
+    "repeated_share": "repeated",
     "unconfirmed_share": "unconfirmed",
 }
 

@@ -90,11 +90,11 @@ class Database:
         try:
             cursor = self._connection.execute(sql)
             rows = _fetch(cursor)
-        except (sqlite3.Error, sqlite3.Warning) as error:
+        except (sqlite3.Error, sqlite3.Warning, UnicodeEncodeError) as error:
             if self._steps > STEP_BUDGET:
                 raise ToolError("the query takes too long") from None
             raise ToolError(f"SQL: {error}") from None
-        return Table(tuple(column[0] for column in cursor.description), rows)
+        return Table(tuple(column[0] for column in cursor.description or ()), rows)
 
     def contents(self) -> dict[str, list[tuple[Any, ...]]]:
         """All rows of all tables, for judging that nothing changed."""
