@@ -119,7 +119,9 @@ def test_unscored_values_are_ignored_even_if_they_are_not_numbers():
         assert found.tolist() == [expected[0], 0.0, expected[1], expected[2]]
 
 
-@given(st.lists(st.floats(-100, 100), min_size=2, max_size=16), st.sampled_from(["deviation", "none"]))
+@given(
+    st.lists(st.floats(-100, 100), min_size=2, max_size=16), st.sampled_from(["deviation", "none"])
+)
 def test_advantages_sum_to_zero_and_keep_the_order(returns, scale):
     """ADV-19."""
     found = advantages(returns, scale=scale)

@@ -73,9 +73,7 @@ def finish(state: Counter, answer: int) -> str:
 def draw(generator: np.random.Generator) -> Task:
     data = {"start": int(generator.integers(2)), "goal": int(generator.integers(5, 100))}
     text = f"Count from {data['start']} to {data['goal']}."
-    return Task.make(
-        environment="toy", template="count", text=text, step_limit=6, data=data
-    )
+    return Task.make(environment="toy", template="count", text=text, step_limit=6, data=data)
 
 
 def expert(task: Task) -> Expert:

@@ -34,9 +34,7 @@ def test_charge_takes_from_efficiency_alone(bare: ToolEnvironment[Any]) -> None:
 
 def test_cut_short_ends_at_a_cost_and_keeps_what_was_earned(bare: ToolEnvironment[Any]) -> None:
     guard = Guard(bare)
-    _, reward, terminated, truncated, info = guard.cut_short(
-        guard.step(ADD), StopReason.STEP_LIMIT
-    )
+    _, reward, terminated, truncated, info = guard.cut_short(guard.step(ADD), StopReason.STEP_LIMIT)
     assert (terminated, truncated, info["stop"]) == (False, True, StopReason.STEP_LIMIT)
     assert info["reward"].process == 0.5
     assert reward == pytest.approx(0.5 - 0.01 - 0.5)

@@ -39,9 +39,7 @@ def call(name: str = "add", **arguments: Any) -> str:
         pytest.param(f"{GOOD}<think>{call('add', amount=9)}", id="thinking begins afterwards"),
         pytest.param(f"first }} then {GOOD}", id="closing brace in prose"),
         pytest.param(f"[1] see: {GOOD}", id="brackets in prose"),
-        pytest.param(
-            '{"arguments": {"amount": 2}, "action": "add"}', id="keys in the other order"
-        ),
+        pytest.param('{"arguments": {"amount": 2}, "action": "add"}', id="keys in the other order"),
         pytest.param(r'{"\u0061ction": "\u0061dd", "arguments": {"amount": 2}}', id="escapes"),
     ],
 )
@@ -288,7 +286,7 @@ class CountedKey(str):
 
 
 def test_many_keys_are_not_compared_with_one_another() -> None:
-    pairs = [(CountedKey(f"k{index}"), index) for index in range(2_000)]
+    pairs: list[tuple[str, Any]] = [(CountedKey(f"k{index}"), index) for index in range(2_000)]
     assert len(parsing._unique(pairs)) == 2_000
     with pytest.raises(parsing._Problem, match="the key 'k1999' stands twice"):
         parsing._unique([*pairs, (CountedKey("k1999"), 0)])

@@ -66,7 +66,7 @@ def test_an_empty_reply_cannot_loop_for_ever(bare: ToolEnvironment[Any]) -> None
 def test_spaces_are_of_text(env: TextActions) -> None:
     env.action_space.seed(3)
     message = env.action_space.sample()
-    assert message in env.action_space
+    assert isinstance(message, str) and message in env.action_space
     assert env.step(message)[0] in env.observation_space
 
 

@@ -182,6 +182,14 @@ def refusing(*_args: Any) -> Any:
     raise ToolError("bad name")
 
 
+def divide(state: Any) -> bool:
+    return 1 / (2 - state.value) < 0
+
+
+def refuse_at_two(state: Any) -> bool:
+    return state.value == 2 and refusing()
+
+
 @tool
 def crash(_state: Any) -> str:
     """Break."""
@@ -214,13 +222,13 @@ def wrong_type(_state: Any) -> Any:
             id="tool error in the success predicate",
         ),
         pytest.param(
-            {"subgoals": lambda _: (Subgoal("x", lambda s: 1 / (2 - s.value) < 0),)},
+            {"subgoals": lambda _: (Subgoal("x", divide),)},
             add(1),
             "subgoal 'x' failed: ZeroDivisionError",
             id="subgoal",
         ),
         pytest.param(
-            {"subgoals": lambda _: (Subgoal("x", lambda s: s.value == 2 and refusing()),)},
+            {"subgoals": lambda _: (Subgoal("x", refuse_at_two),)},
             add(1),
             "subgoal 'x' failed: bad name",
             id="tool error in a subgoal",
@@ -353,9 +361,7 @@ def test_the_fingerprint_is_that_of_the_content(bare: ToolEnvironment[Any]) -> N
 def test_a_state_without_a_json_form_has_no_fingerprint(
     toy: Definition[Any], toy_task: Task
 ) -> None:
-    env = ToolEnvironment(
-        replace(toy, start=lambda *_: {"x": float("nan")}, subgoals=lambda _: ())
-    )
+    env = ToolEnvironment(replace(toy, start=lambda *_: {"x": float("nan")}, subgoals=lambda _: ()))
     env.reset(options={"task": toy_task})
     with pytest.raises(TaskError, match="hashing the state failed"):
         env.fingerprint()

@@ -137,3 +137,32 @@ def test_training_raises_success(tmp_path):
     )
     assert before <= 0.5
     assert after >= before + 0.15
+
+
+def test_a_broken_environment_costs_its_trajectories_and_nothing_else(tmp_path, monkeypatch):
+    """Every fourth start of a task fails for good: unscored, recorded, never a reward of 0."""
+    from rung.envs.office import world
+
+    real, calls = world.Office.read, []
+
+    def flaky(office, name):
+        calls.append(name)
+        if len(calls) % 3 == 0:
+            raise OSError("the disk is on holiday")
+        return real(office, name)
+
+    monkeypatch.setattr(world.Office, "read", flaky)
+    config = replace(
+        TINY,
+        rounds=1,
+        evaluation=EvaluationConfig(tasks=0, every=0),
+        rollout=replace(TINY.rollout, retries=0),
+    )
+    train(config, tmp_path / "run")
+    found = read_run(tmp_path / "run")
+    faults = [e for e in found.events() if e.kind == "infrastructure_fault"]
+    unscored = found.metrics()[0].values["rollout/unscored_count"]
+    assert len(faults) == unscored > 0
+    assert all("on holiday" in e.fields["error"] for e in faults)
+    broken = [t for t in found.trajectories() if t.error]
+    assert {t.stop.value for t in broken} == {"infrastructure_fault"}

@@ -40,7 +40,7 @@ class Guard(gymnasium.Wrapper[str, Move, str, Move]):
         return inner.step(action)
 
     def cut_short(self, step: Step, stop: StopReason) -> Step:
-        """`step` as the last of its trajectory, ended by the limit `stop`, which costs."""
+        """`step` as the last of its trajectory: the limit `stop` ends it and costs `unfinished`."""
         observation, reward, _, _, info = charge(step, self.rewards.unfinished)
         self.base.end()
         return observation, reward, False, True, {**info, "stop": stop}

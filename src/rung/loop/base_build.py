@@ -48,6 +48,8 @@ class BaseConfig:
 
     seed: int = 0
     vocabulary: int = 1024
+    tokenizer_tasks: int = 3000
+    """Demonstrations that the tokenizer is trained on."""
     width: int = 192
     layers: int = 4
     heads: int = 6
@@ -56,17 +58,17 @@ class BaseConfig:
     """Width of the feed-forward layers."""
     context: int = 2048
     """Positions, in tokens."""
-    copy_updates: int = 450
+    copy_updates: int = 400
     """Optimizer steps of copying; without them cloning takes several times as long to begin."""
     copy_tokens: int = 4096
     """Tokens of one of these."""
-    updates: int = 1200
+    updates: int = 950
     """Optimizer steps of cloning."""
     batch_tokens: int = 10_000
     """Tokens of one of these."""
     learning_rate: float = 5e-3
     """Peak, for AdamW on embeddings and norms, and for Muon on matrices."""
-    share: dict[str, float] = field(default_factory=lambda: {"E1": 0.5, "E2": 0.3, "E3": 0.2})
+    share: dict[str, float] = field(default_factory=lambda: {"E1": 0.6, "E2": 0.25, "E3": 0.15})
     """Share of each tier among the demonstrations."""
 
 
@@ -114,7 +116,7 @@ def _texts(seeds: Seeds, config: BaseConfig) -> Iterator[str]:
     definition, env = load("office"), make("office")
     generator = seeds.generator("tokenizer")
     yield definition.instructions()
-    for task in stream(seeds.child("tokenizer"), config.share).take(3000):
+    for task in stream(seeds.child("tokenizer"), config.share).take(config.tokenizer_tasks):
         transcript = play(env, task, demonstrator(task, generator))
         yield task.text
         for message, observation in transcript.turns:

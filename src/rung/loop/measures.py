@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from rung.loop.intervals import NOTHING, Measure, mean, ratio, share
 def round_metrics(groups: Sequence[Group]) -> dict[str, float]:
     """Metrics of a round's trajectories, by metric name. Unscored ones are only counted."""
     every = [t for group in groups for t in group.trajectories]
-    scored = [t for t in every if t.stop.is_scored]
+    scored = [t for t in every if _is_scored(t)]
     turns = [turn for t in scored for turn in t.turns]
     values = {
         "rollout/trajectories_count": float(len(every)),
@@ -67,7 +68,8 @@ class Evaluation:
     tasks: int
     """Tasks that could be scored."""
     unscored: int
-    """Tasks lost to infrastructure faults; they count neither as solved nor as failed."""
+    """Tasks lost to infrastructure faults or without a finite reward; neither solved nor
+    failed."""
     measures: dict[str, Measure]
     stop_reasons: dict[str, int]
     """Over all trajectories, those that were replaced included."""
@@ -97,7 +99,7 @@ def evaluation_of(
         process_total: sum of a task's process rewards; what was paid of it is the share of
             subgoals reached.
     """
-    scored = [t for t in trajectories if t.stop.is_scored]
+    scored = [t for t in trajectories if _is_scored(t)]
     solved = [t for t in scored if t.success and t.task.id in expert_turns]
     errors = [_errors(t) for t in scored]
     recoveries = [[turns for turns in found if turns is not None] for found in errors]
@@ -121,6 +123,11 @@ def evaluation_of(
         measures=measures,
         stop_reasons=dict(Counter(t.stop.value for t in trajectories)),
     )
+
+
+def _is_scored(trajectory: Trajectory) -> bool:
+    """A return that is no number says nothing about the policy, and would poison every mean."""
+    return trajectory.stop.is_scored and isfinite(trajectory.reward.total)
 
 
 def _errors(trajectory: Trajectory) -> list[int | None]:

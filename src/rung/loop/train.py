@@ -111,6 +111,10 @@ def train(config: RunConfig, out: Path, *, listener: Listener = _quiet) -> Summa
                     "replay/dropped_count": float(replay.dropped),
                 }
                 timing = clock.timing(trajectories, learned["learner/trained_tokens_count"])
+                for broken in (t for t in trajectories if t.error):
+                    writer.event(
+                        "infrastructure_fault", round=round, task=broken.task.id, error=broken.error
+                    )
                 writer.trajectories(round, TRAIN, trajectories)
                 writer.metrics(round, parts.engine.policy_version, metrics, timing)
                 listener(

@@ -34,8 +34,9 @@ def test_values_follow_from_the_world(
             if block.sink.kind == "report":
                 assert block.price == prices[block.value]
             if block.sink.kind in ("send", "attach"):
-                emails = [email for name, email, _ in goal.world.employees
-                          if name == block.sink.person]
+                emails = [
+                    email for name, email, _ in goal.world.employees if name == block.sink.person
+                ]
                 assert emails == [block.address]
 
 

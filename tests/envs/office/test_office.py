@@ -25,7 +25,9 @@ def env() -> Iterator[TextActions]:
     env.close()
 
 
-@pytest.fixture(params=DEFINITION.templates, ids=lambda template: f"{template.tier} {template.name}")
+@pytest.fixture(
+    params=DEFINITION.templates, ids=lambda template: f"{template.tier} {template.name}"
+)
 def template(request: pytest.FixtureRequest) -> Template:
     return request.param
 
@@ -110,7 +112,8 @@ def shifted(value: str) -> str:
     """Another value of the same kind."""
     if value.isdigit():
         return str(int(value) + 1)
-    return names.COMPANIES[names.COMPANIES.index(value) - 1]
+    companies: list[str] = [*names.COMPANIES]
+    return companies[companies.index(value) - 1]
 
 
 def elsewhere(task: Task, value_of: Callable[[World, Block], str]) -> Task:
@@ -133,7 +136,7 @@ def elsewhere(task: Task, value_of: Callable[[World, Block], str]) -> Task:
     }
     world = World(
         products=tuple((n, 1009 - p, s + 1, shifted(c)) for n, p, s, c in world.products),
-        orders=tuple([*((c, p, q + 1) for c, p, q in world.orders), *extra]),
+        orders=(*((c, p, q + 1) for c, p, q in world.orders), *extra),
         employees=tuple((n, f"x{email}", team) for n, email, team in world.employees),
         files={**world.files, **memos},
     )

@@ -80,9 +80,10 @@ def test_the_expert_by_hand(task: Task) -> None:
 
 
 def test_human_slips_are_the_recorded_ones() -> None:
-    assert HUMAN == Slips(
+    recorded = Slips(
         skip=0.20, early=0.10, forget=0.40, ignore=0.40, repeat=0.08, wander=0.06, confuse=0.20
     )
+    assert recorded == HUMAN
 
 
 def test_a_human_succeeds_at_25_to_50_percent_of_short_tasks() -> None:

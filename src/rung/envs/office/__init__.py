@@ -11,8 +11,8 @@ from rung.envs.office.world import Office, load, save
 ABOUT = (
     "Tables: products(name, price, stock, supplier) orders(customer, product, quantity) "
     "employees(name, email, team)\n"
-    'Write each fact, in documents and messages, as a line "name: value"; the name is the product, '
-    "customer or file asked about, or cheaper, or dearer. "
+    'Write each fact, in documents, messages and the result, as a line "name: value"; the name is '
+    "the product, customer or file asked about, or cheaper, or dearer. "
     'A report has the lines "item: ..." and "price: ...".'
 )
 

@@ -114,18 +114,19 @@ def goal_of(task: Task) -> Goal:
 def entry_holds(text: str, block: Block) -> bool:
     """True if `text` has the block's entry as a line, and no other entry of that name."""
     entries = [line for line in text.splitlines() if ":" in line]
-    named = [line for line in entries if _same(line.partition(":")[0], block.source.label)]
-    return bool(named) and all(_same(line, block.entry) for line in named)
+    named = [line for line in entries if same(line.partition(":")[0], block.source.label)]
+    return bool(named) and all(same(line, block.entry) for line in named)
 
 
 def report_holds(text: str, block: Block) -> bool:
     """True if `text` is the block's report: its two lines in order and nothing else."""
     lines = [line for line in text.splitlines() if line.strip()]
     wanted = block.report.splitlines()
-    return len(lines) == len(wanted) and all(map(_same, lines, wanted))
+    return len(lines) == len(wanted) and all(map(same, lines, wanted))
 
 
-def _same(left: str, right: str) -> bool:
+def same(left: str, right: str) -> bool:
+    """True if two lines are equal but for case and spaces."""
     return _bare(left) == _bare(right)
 
 

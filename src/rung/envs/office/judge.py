@@ -2,7 +2,7 @@
 
 from rung.core import Task
 from rung.envs.definition import Subgoal
-from rung.envs.office.goal import Block, entry_holds, goal_of, report_holds
+from rung.envs.office.goal import Block, entry_holds, goal_of, report_holds, same
 from rung.envs.office.world import Message, Office
 
 
@@ -18,10 +18,9 @@ def subgoals(task: Task) -> tuple[Subgoal[Office], ...]:
 def success(office: Office) -> bool:
     """Every block holds, the answer is right, and no message was sent that was not asked for."""
     goal = office.goal
-    right = goal.blocks[goal.answer].value.casefold()
     return (
         office.answer is not None
-        and office.answer.strip().casefold() == right
+        and same(office.answer.strip(), goal.blocks[goal.answer].entry)
         and all(_Holds(block, goal.blocks)(office) for block in goal.blocks)
         and all(
             any(_mailed(message, block, goal.blocks) for block in goal.blocks)

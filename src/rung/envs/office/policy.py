@@ -34,11 +34,11 @@ class Slips:
     wander: float = 0.0
     """Look at a table for no reason."""
     confuse: float = 0.0
-    """Submit the value of another block."""
+    """Submit the entry of another block."""
 
 
 HUMAN = Slips(
-    skip=0.20, early=0.10, forget=0.40, ignore=0.40, repeat=0.08, wander=0.06, confuse=0.20
+    skip=0.22, early=0.11, forget=0.4, ignore=0.5, repeat=0.08, wander=0.06, confuse=0.1
 )
 """The demonstrator of the built-in base policy."""
 
@@ -64,6 +64,7 @@ class _Worker:
 
     def work(self) -> Expert:
         found: dict[int, str] = {}
+        entries: dict[int, str] = {}
         price = ""
         for index, block in enumerate(self.goal.blocks):
             if index and self.happens(self.slips.early):
@@ -76,10 +77,11 @@ class _Worker:
                 found[index] = found.get(index - 1, "unknown")
             else:
                 found[index], price = yield from self.find(block)
+            entries[index] = f"{block.source.label}: {found[index]}"
             yield from self.deliver(block, found[index], price)
-        answer = found.get(self.goal.answer)
+        answer = entries.get(self.goal.answer)
         if answer is None or self.happens(self.slips.confuse):
-            others = [value for index, value in found.items() if index != self.goal.answer]
+            others = [entry for index, entry in entries.items() if index != self.goal.answer]
             answer = others[self.generator.integers(len(others))] if others else "unknown"
         yield Action("submit_result", {"answer": answer})
 
