@@ -135,7 +135,7 @@ def test_ctrl_c_leaves_a_readable_run(tmp_path):
             "--set",
             "rounds=500",
             "--set",
-            "evaluation.tasks=0",
+            "evaluation.tiers=[]",
             "--set",
             "evaluation.every=0",
             "--out",

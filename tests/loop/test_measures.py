@@ -134,6 +134,8 @@ def test_step_efficiency_is_taken_over_solved_tasks():
         ("is", FAILED, 1.0, 1.0),
         # from turn 0 to the subgoal in turn 3
         ("i..s", FAILED, 1.0, 3.0),
+        # the first of two
+        ("is.s", FAILED, 1.0, 1.0),
         # errors in turns 0, 1 and 4; progress in turn 2 only: 2 and 1 turns
         ("iis.i", FAILED, 2 / 3, 1.5),
         # success is progress, though no subgoal was named in the last turn

@@ -69,6 +69,8 @@ def test_values_are_read_by_their_type(setting, key, value):
         ("rollout.learning-rate=1", "'rollout.learning_rate'", "'learner.learning_rate'?"),
         ("learner.group_size=4", "'learner.group_size'", "did you mean 'rollout.group_size'?"),
         ("rouns=1", "'rouns'", "did you mean 'rounds'?"),
+        ("learner.mix={}", "'learner.mix'", "did you mean 'mix'?"),
+        ("learner.prompt=full", "'learner.prompt'", "did you mean 'rollout.prompt'?"),
         ("learner.learning_rate.x=1", "unknown setting", "did you mean 'learner.learning_rate'?"),
         ("rounds.x=1", "unknown setting", "did you mean 'rounds'?"),
         ("xyzzy=1", "unknown setting 'xyzzy'", "known: environment, evaluation.every, "),

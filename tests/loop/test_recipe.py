@@ -1,3 +1,4 @@
+import math
 from dataclasses import FrozenInstanceError, asdict, fields, is_dataclass
 
 import msgspec
@@ -18,6 +19,10 @@ def run_config(**changes):
         (RolloutConfig, {"group_size": 0}, "group_size must be at least 2, got 0"),
         (RolloutConfig, {"temperature": 0.0}, "temperature must be > 0 in training, got 0.0"),
         (RolloutConfig, {"temperature": -1.0}, "temperature must be > 0 in training, got -1.0"),
+        (RolloutConfig, {"temperature": math.nan}, "> 0 in training, got nan"),
+        (RolloutConfig, {"temperature": math.inf}, "> 0 in training, got inf"),
+        (RolloutConfig, {"retries": -1}, "retries must be >= 0, got -1"),
+        (RolloutConfig, {"prompt": "long"}, "prompt must be one of short, full, got 'long'"),
         (RolloutConfig, {"tasks_per_round": 0}, "tasks_per_round must be at least 1, got 0"),
         (RolloutConfig, {"concurrent": 0}, "concurrent must be at least 1, got 0"),
         (

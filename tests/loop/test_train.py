@@ -55,7 +55,7 @@ def test_the_same_seed_gives_the_same_metrics(run, tmp_path):
 
 
 def test_evaluation_does_not_change_training(run, tmp_path):
-    config = replace(TINY, evaluation=EvaluationConfig(tasks=0, every=0))
+    config = replace(TINY, evaluation=EvaluationConfig(tiers=(), every=0))
     train(config, tmp_path / "blind")
     seen = metric_lines(run[0])
     for record in seen:
@@ -155,7 +155,7 @@ def test_a_broken_environment_costs_its_trajectories_and_nothing_else(tmp_path, 
     config = replace(
         TINY,
         rounds=1,
-        evaluation=EvaluationConfig(tasks=0, every=0),
+        evaluation=EvaluationConfig(tiers=(), every=0),
         rollout=replace(TINY.rollout, retries=0),
     )
     train(config, tmp_path / "run")

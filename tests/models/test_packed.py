@@ -49,6 +49,19 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
         "Gemma3",
         {"sliding_window": 4, "layer_types": MIXED, "query_pre_attn_scalar": 16},
     ),
+    "deepseek, values narrower than keys": (
+        "DeepseekV3",
+        {
+            "num_key_value_heads": 4,
+            "head_dim": 4,
+            "kv_lora_rank": 8,
+            "q_lora_rank": 8,
+            "qk_rope_head_dim": 4,
+            "qk_nope_head_dim": 6,
+            "v_head_dim": 5,
+            "first_k_dense_replace": 2,
+        },
+    ),
 }
 LENGTHS = (1, 11, 3, 7)
 

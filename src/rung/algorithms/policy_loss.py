@@ -55,7 +55,7 @@ def policy_loss(
     ceiling = -dual_clip * advantages
     is_over = (advantages < 0) & (bounded > ceiling)
     loss = torch.where(is_over, ceiling, bounded)
-    return TokenLoss(loss, ratio.detach(), (loss != plain).detach() & (advantages != 0))
+    return TokenLoss(loss, ratio.detach(), (loss != plain).detach())
 
 
 def kl_k3(logprobs: Tensor, reference: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ def play(
     from rung.errors import TaskError, nearest
     from rung.seeding import Seeds
 
-    console = Console(highlight=False, markup=False)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
     definition = load(environment)
     templates = definition.of_tier(tier)
     if template is not None:

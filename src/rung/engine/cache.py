@@ -39,12 +39,12 @@ class SlotCache:
                 store[layer] = old.new_zeros(shape)
                 store[layer][:, :, : old.shape[2]] = old
 
-    def layer(self, layer: int, like: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values of a layer, made on first use for `[N, G, D]` tensors like `like`."""
-        if layer not in self._keys:
-            shape = (self.slots, like.shape[1], self.positions, like.shape[2])
-            self._keys[layer] = like.new_zeros(shape)
-            self._values[layer] = like.new_zeros(shape)
+    def layer(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values of a layer, made on first use for `[N, G, D]` tensors like these."""
+        for store, like in ((self._keys, key), (self._values, value)):
+            if layer not in store:
+                shape = (self.slots, like.shape[1], self.positions, like.shape[2])
+                store[layer] = like.new_zeros(shape)
         return self._keys[layer], self._values[layer]
 
     def copy_prefix(self, source: int, target: int, length: int) -> None:
@@ -82,23 +82,25 @@ class CacheStep:
         self._parts = self._plan(firsts)
 
     def _plan(self, firsts: Tensor) -> list[dict[str, Any]]:
-        """Rows with one token together, the others together: which tokens, slots and mask."""
+        """Rows of about the same number of tokens together: which tokens, slots and mask.
+
+        Rows of a part are padded to its longest, so a prompt does not share one with observations:
+        sizes double from part to part, and rows of one token are apart.
+        """
         parts = []
-        single = self._counts == 1
-        for chosen in (single.nonzero().squeeze(1), (~single).nonzero().squeeze(1)):
-            if not len(chosen):
-                continue
-            widest = int(self._counts[chosen].max())
-            columns = torch.arange(widest)
+        sizes = torch.tensor([(count - 1).bit_length() for count in self._counts.tolist()])
+        for size in sizes.unique():
+            chosen = (sizes == size).nonzero().squeeze(1)
+            columns = torch.arange(int(self._counts[chosen].max()))
             real = columns < self._counts[chosen, None]
-            tokens = firsts[chosen, None] + columns.where(real, torch.tensor(0))
-            ends = self._starts[chosen, None] + columns.where(real, torch.tensor(0)) + 1
+            offsets = columns * real
+            ends = self._starts[chosen, None] + offsets + 1
             longest = int(ends.max())
             slots = self._slots[chosen]
             is_run = bool((slots == torch.arange(len(slots)) + slots[0]).all())
             parts.append(
                 {
-                    "tokens": tokens,
+                    "tokens": firsts[chosen, None] + offsets,
                     "real": real.flatten(),
                     "slots": slice(int(slots[0]), int(slots[0]) + len(slots)) if is_run else slots,
                     "longest": longest,
@@ -110,11 +112,11 @@ class CacheStep:
     def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, *, scale: float,
                window: int | None, softcap: float | None) -> Tensor:
         """See `rung.models.packed.Layout`: stores the new keys and values, then attends."""
-        keys, values = self._cache.layer(layer, key)
+        keys, values = self._cache.layer(layer, key, value)
         slots, positions = self._write
         keys[slots, :, positions] = key
         values[slots, :, positions] = value
-        output = torch.empty_like(query)
+        output = query.new_empty((*query.shape[:2], value.shape[2]))
         for part in self._parts:
             longest, allowed = part["longest"], part["allowed"]
             if window is not None:

@@ -5,6 +5,7 @@ of a session carries the prompt, later ones only the tokens that follow what was
 history is never read again. Torch-free: anyone may implement it.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -37,7 +38,7 @@ class Sampling:
     """Tokens that end the message; the one sampled is part of it."""
 
     def __post_init__(self) -> None:
-        if self.temperature < 0 or self.max_response_tokens < 1:
+        if not 0 <= self.temperature < math.inf or self.max_response_tokens < 1:
             raise ConfigError(
                 f"sampling needs temperature >= 0 and max_response_tokens >= 1, got "
                 f"{self.temperature} and {self.max_response_tokens}"

@@ -8,7 +8,10 @@ from rung.engine.protocol import Completion, FinishReason, Request
 from rung.errors import EngineError
 
 Script = Callable[[str, int, Sequence[int]], Sequence[int]]
-"""(session, number of the turn, all tokens so far) -> tokens of the message."""
+"""(session, number of the turn, all tokens so far) -> tokens of the message, at least one.
+
+What follows a stop token, or does not fit, is not said.
+"""
 
 
 class ScriptedEngine:
@@ -32,14 +35,24 @@ class ScriptedEngine:
         """Every request submitted, in order."""
 
     def submit(self, request: Request) -> None:
-        """Queue a request."""
+        """Queue a request.
+
+        Raises:
+            EngineError: the session has a request already, or the request has no tokens.
+        """
+        if not request.token_ids:
+            raise EngineError(f"the request of session {request.session!r} has no tokens")
         if any(request.session == waiting.session for waiting in self._queue):
             raise EngineError(f"session {request.session!r} has a request already")
         self._queue.append(request)
         self.requests.append(request)
 
     def poll(self) -> list[Completion]:
-        """The completion of the oldest request."""
+        """The completion of the oldest request.
+
+        Raises:
+            EngineError: the script said nothing, not even a stop token.
+        """
         if not self._queue:
             return []
         request = self._queue.popleft()
@@ -47,12 +60,18 @@ class ScriptedEngine:
         history += request.token_ids
         turn = self._turns.get(request.session, 0)
         self._turns[request.session] = turn + 1
-        allowed = min(request.sampling.max_response_tokens, self.context - len(history))
-        said = list(self._script(request.session, turn, history))
-        finish = FinishReason.STOP
-        if len(said) > allowed or not said or said[-1] not in request.sampling.stop_ids:
-            said = said[: max(allowed, 0)]
-            is_full = allowed < request.sampling.max_response_tokens
+        room = max(self.context - len(history), 0)
+        allowed = min(request.sampling.max_response_tokens, room)
+        said = list(self._script(request.session, turn, history)) if room else []
+        if room and not said:
+            raise EngineError(f"the script said nothing in turn {turn} of {request.session!r}")
+        stops = (i for i, token in enumerate(said) if token in request.sampling.stop_ids)
+        length = next(stops, len(said)) + 1
+        if length <= min(allowed, len(said)):
+            said, finish = said[:length], FinishReason.STOP
+        else:
+            said = said[:allowed]
+            is_full = len(said) == room < request.sampling.max_response_tokens
             finish = FinishReason.CONTEXT if is_full else FinishReason.LENGTH
         history += said
         return [
@@ -72,6 +91,12 @@ class ScriptedEngine:
         self._turns.pop(session, None)
 
     def publish(self, weights: Mapping[str, Any], policy_version: int) -> None:
-        """Take the version; a script has no weights."""
+        """Take the version; a script has no weights.
+
+        Raises:
+            EngineError: a request is under way.
+        """
         del weights
+        if self._queue:
+            raise EngineError("publish() while a request is under way")
         self.policy_version = policy_version

@@ -18,7 +18,7 @@ import torch
 from rung.engine.cache import CacheStep, SlotCache
 from rung.engine.protocol import Completion, FinishReason, Request
 from rung.engine.sampling import sample, uniforms
-from rung.errors import EngineError
+from rung.errors import ConfigError, EngineError
 from rung.models.packed import packed_logits, use_packed_attention
 
 
@@ -43,14 +43,22 @@ class TorchEngine:
         slots: sessions that can be held at once; further ones wait.
         context: longest session in tokens; by default what the model allows.
         step_tokens: most tokens of one forward pass.
+
+    Raises:
+        ConfigError: a limit is below 1, or the model cannot run packed.
     """
 
     def __init__(
         self, model: Any, *, slots: int, context: int | None = None, step_tokens: int = 8192
     ) -> None:
+        self.context = model.config.max_position_embeddings if context is None else context
+        if min(slots, self.context, step_tokens) < 1:
+            raise ConfigError(
+                f"an engine needs slots, context and step_tokens of at least 1, got {slots}, "
+                f"{self.context} and {step_tokens}"
+            )
         self._model = model.eval().requires_grad_(False)
         use_packed_attention(self._model)
-        self.context = context or int(model.config.max_position_embeddings)
         self.policy_version = 0
         self.processed_tokens = 0
         """Tokens that went through the model since the start."""
@@ -67,14 +75,14 @@ class TorchEngine:
         Raises:
             EngineError: the session has a request already, or the request has no tokens.
         """
+        if not request.token_ids:
+            raise EngineError(f"the request of session {request.session!r} has no tokens")
         session = self._sessions.get(request.session)
         if session is None:
             session = self._sessions[request.session] = _Session()
             self._waiting.append(request.session)
         if session.request is not None:
             raise EngineError(f"session {request.session!r} has a request already")
-        if not request.token_ids:
-            raise EngineError(f"the request of session {request.session!r} has no tokens")
         session.request = request
         session.tokens += request.token_ids
         session.begun = len(session.tokens)
@@ -107,17 +115,20 @@ class TorchEngine:
     def publish(self, weights: Mapping[str, Any], policy_version: int) -> None:
         """Use new weights; every cache is dropped and re-read on the next request.
 
+        A tied weight may be given by any of its names.
+
         Raises:
-            EngineError: a request is under way, or the weights do not fit the model.
+            EngineError: a request is under way, or the weights do not fit the model; it then goes
+                on with those that it has.
         """
         if any(session.request is not None for session in self._sessions.values()):
             raise EngineError("publish() while a request is under way")
         own = self._model.state_dict()
-        if missing := own.keys() ^ weights.keys():
-            raise EngineError(f"published weights do not fit the model: {sorted(missing)[:3]}")
+        _check_fit(own, weights)
         with torch.no_grad():
-            for name, tensor in own.items():
-                tensor.copy_(weights[name])
+            for name, tensor in weights.items():
+                own[name].copy_(tensor)
+        self._cache = SlotCache(self._cache.slots)
         for session in self._sessions.values():
             session.cached = 0
         self._prompts.clear()
@@ -195,6 +206,11 @@ class TorchEngine:
         temperature = torch.tensor([request.sampling.temperature for request in requests])
         uniform = torch.from_numpy(uniforms(seeds, counters))
         ids, logprobs = sample(logits, temperature, uniform)
+        if not logprobs.isfinite().all():
+            raise EngineError(
+                f"the model's logits are not finite at policy version {self.policy_version}",
+                hint="its weights hold NaN or are far too large",
+            )
         done = []
         for (name, session), request, token, logprob in zip(
             rows, requests, ids.tolist(), logprobs.tolist(), strict=True
@@ -218,3 +234,24 @@ class TorchEngine:
             finish=finish,
             policy_version=self.policy_version,
         )
+
+
+def _check_fit(own: Mapping[str, torch.Tensor], weights: Mapping[str, torch.Tensor]) -> None:
+    """Raise EngineError unless `weights` give every weight of `own` once, in its shape.
+
+    Names that share memory are tied: one of them is enough, and several must agree.
+    """
+    if unknown := sorted(weights.keys() - own.keys()):
+        raise EngineError(f"published weights do not fit the model: no weight named {unknown[0]!r}")
+    given: dict[int, torch.Tensor] = {}
+    for name, tensor in weights.items():
+        if tensor.shape != own[name].shape:
+            raise EngineError(
+                f"published weights do not fit the model: {name!r} is {tuple(tensor.shape)}, "
+                f"not {tuple(own[name].shape)}"
+            )
+        other = given.setdefault(own[name].data_ptr(), tensor)
+        if other.data_ptr() != tensor.data_ptr() and not torch.equal(other, tensor):
+            raise EngineError(f"published weights do not fit the model: {name!r} is tied, not equal")
+    if missing := sorted(name for name, t in own.items() if t.data_ptr() not in given):
+        raise EngineError(f"published weights do not fit the model: no {missing[0]!r} among them")

@@ -1,11 +1,14 @@
 """RunConfig: everything a run depends on. Recipes are functions that return one."""
 
+import math
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from rung.envs import TIERS, Guards
 from rung.errors import ConfigError
 from rung.learner import LearnerConfig
+
+Prompt = Literal["short", "full"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +27,7 @@ class RolloutConfig:
     """Longest message in tokens."""
     max_trajectory_tokens: int = 2048
     """Longest trajectory in tokens, prompt and observations included."""
-    prompt: Literal["short", "full"] = "short"
+    prompt: Prompt = "short"
     """System message: tool signatures only, or everything described."""
     retries: int = 2
     """How often a trajectory is tried again after its environment broke."""
@@ -36,7 +39,7 @@ class RolloutConfig:
                 "trajectories of one task with each other",
                 hint="set rollout.group_size=8",
             )
-        if self.temperature <= 0:
+        if not 0 < self.temperature < math.inf:
             raise ConfigError(
                 f"temperature must be > 0 in training, got {self.temperature}",
                 hint="evaluation is greedy by itself; set rollout.temperature=1.0",
@@ -44,6 +47,13 @@ class RolloutConfig:
         for name in ("tasks_per_round", "concurrent", "max_response_tokens"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.retries < 0:
+            raise ConfigError(f"retries must be >= 0, got {self.retries}")
+        if self.prompt not in get_args(Prompt):
+            raise ConfigError(
+                f"prompt must be one of {', '.join(get_args(Prompt))}, got {self.prompt!r}",
+                hint="set rollout.prompt",
+            )
         if self.max_trajectory_tokens <= self.max_response_tokens:
             raise ConfigError(
                 f"max_trajectory_tokens ({self.max_trajectory_tokens}) must be above "
@@ -58,7 +68,9 @@ class EvaluationConfig:
     tiers: tuple[str, ...] = ("E1", "E2", "E3")
     """Tiers evaluated before and after training."""
     tasks: int = 200
-    """Held-out tasks per tier before and after training."""
+    """Held-out tasks per trained tier before and after training."""
+    tasks_untrained: int = 60
+    """The same for tiers that are not trained, which are longer and slower."""
     every: int = 5
     """Rounds between evaluations during training, on the trained tiers; 0: none."""
     tasks_between: int = 60
@@ -67,10 +79,10 @@ class EvaluationConfig:
     """Which tasks are drawn: the same for every run, whatever its own seed."""
 
     def __post_init__(self) -> None:
-        if self.tasks < 0 or self.tasks_between < 1 or self.every < 0:
+        if min(self.tasks, self.tasks_untrained, self.every) < 0 or self.tasks_between < 1:
             raise ConfigError(
-                f"evaluation needs tasks >= 0, tasks_between >= 1 and every >= 0, got "
-                f"{self.tasks}, {self.tasks_between}, {self.every}"
+                "evaluation needs tasks, tasks_untrained and every >= 0 and tasks_between >= 1, "
+                f"got {self.tasks}, {self.tasks_untrained}, {self.every}, {self.tasks_between}"
             )
         if unknown := set(self.tiers) - set(TIERS):
             raise ConfigError(f"unknown tier {min(unknown)!r}; tiers: {', '.join(TIERS)}")

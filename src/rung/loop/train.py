@@ -187,9 +187,16 @@ class _Judge:
         self._writer = writer
         self._listener = listener
         self._tiers = evaluated_tiers(config, parts.definition)
-        evaluation = config.evaluation
-        count = max(evaluation.tasks, evaluation.tasks_between)
-        self._tasks = {t: held_out(config, parts.definition, t, count) for t in self._tiers}
+        self._counts = {
+            tier: config.evaluation.tasks if tier in config.mix else config.evaluation.tasks_untrained
+            for tier in self._tiers
+        }
+        self._tasks = {
+            tier: held_out(
+                config, parts.definition, tier, max(count, config.evaluation.tasks_between)
+            )
+            for tier, count in self._counts.items()
+        }
         self.full_results: dict[str, list[Evaluation]] = {}
 
     def every_task(self) -> list[Task]:
@@ -198,13 +205,11 @@ class _Judge:
 
     def full(self, label: str, *, round: int) -> None:
         """Every tier, greedy and sampled."""
-        count = self._config.evaluation.tasks
-        if not count:
-            return
         self.full_results[label] = [
             self._play(tier, mode, count, label=label, round=round)
-            for tier in self._tiers
+            for tier, count in self._counts.items()
             for mode in MODES
+            if count
         ]
 
     def between(self, round: int) -> dict[str, float]:

@@ -4,6 +4,9 @@ A conversation grows by appending: the prompt once, then what the model sampled,
 token, then the tokens that the template puts around the next observation. A template is used
 through its scaffolding only: it is rendered with placeholders, and contents are encoded apart,
 so that a control string inside an observation stays plain text.
+
+Not guaranteed: that contents give the tokens of a one-shot rendering, where a tokenizer may join
+the scaffolding with the first characters of a content. The text is the same.
 """
 
 import re
@@ -17,6 +20,7 @@ Message = dict[str, str]
 
 _PLACEHOLDER = "\ue000{index}\ue001"
 _PLACEHOLDERS = re.compile("\ue000(\\d+)\ue001")
+_ANCHOR = "\n"
 
 
 class Chat:
@@ -34,25 +38,40 @@ class Chat:
                 hint="use an instruct model, or set tokenizer.chat_template before saving it",
             )
         self.tokenizer = tokenizer
-        controls = [text for text in tokenizer.get_added_vocab() if len(text) > 1]
-        self._controls = re.compile("|".join(map(re.escape, sorted(controls, key=len)[::-1])))
-        self._has_controls = bool(controls)
+        # Not of one character, which cannot be split, nor white space, which controls nothing.
+        controls = {t: i for t, i in tokenizer.get_added_vocab().items() if len(t) > 1 and t.strip()}
+        self._control_ids = frozenset(controls.values())
+        # A look-ahead finds those that overlap; without any, this matches nowhere.
+        self._controls = re.compile(f"(?={'|'.join(map(re.escape, controls)) or '(?!)'})")
+        self._anchor: list[int] = []
+        if self.tokenizer.decode(self._encode("a") * 2) != "aa":
+            self._anchor = self._encode(_ANCHOR)
         pieces = self._render(["user", "assistant", "user"])
-        if [piece for piece in pieces if isinstance(piece, int)] != [0, 1, 2]:
-            raise TemplateError("the chat template does not show every message once, in order")
-        after_reply = pieces[pieces.index(1) + 1]
-        before_reply = pieces[-1]
-        if not isinstance(after_reply, str) or not isinstance(before_reply, str):
-            raise TemplateError("the chat template does not mark where messages begin and end")
-        closing = self._encode(after_reply)
+        after_reply, before_reply = str(pieces[pieces.index(1) + 1]), str(pieces[-1])
+        end = self._controls.search(after_reply)
+        if end is None or after_reply[: end.start()].strip() or not before_reply:
+            raise TemplateError(
+                f"the chat template ends a reply with {after_reply!r}, not with a token of its own",
+                hint="end it with the tokenizer's eos_token, and add a generation prompt",
+            )
+        closing = self._encode(after_reply[end.start() :])
         self._end, self._opening = closing[0], closing[1:]
         self._generation = self._encode(before_reply)
         ends = {self._end, tokenizer.eos_token_id}
         self.stop_ids: frozenset[int] = frozenset(end for end in ends if end is not None)
         """Tokens that end a model message."""
+        self._has_system = self._accepts_system()
 
     def prompt(self, messages: Sequence[Message]) -> list[int]:
-        """Token ids of a conversation up to where the model's message begins."""
+        """Token ids of a conversation up to where the model's message begins.
+
+        A template without a system role gets the system message as the beginning of the user's.
+
+        Raises:
+            TemplateError: the template refuses this order of roles, or leaves a message out.
+        """
+        if not self._has_system:
+            messages = _without_system(messages)
         ids: list[int] = []
         for piece in self._render([message["role"] for message in messages]):
             if isinstance(piece, int):
@@ -74,14 +93,13 @@ class Chat:
     def encode_text(self, text: str) -> list[int]:
         """Token ids of content: control strings in it are encoded as ordinary text."""
         text = text.encode("utf-8", "replace").decode("utf-8")
-        if not self._has_controls:
-            return self._encode(text)
-        ids: list[int] = []
-        start = 0
-        for match in self._controls.finditer(text):
-            ids += self._encode(text[start : match.start() + 1])
-            start = match.start() + 1
-        return ids + self._encode(text[start:])
+        cuts = [0, *(match.start() + 1 for match in self._controls.finditer(text)), len(text)]
+        parts = zip(cuts, cuts[1:], strict=False)
+        ids = [token for start, stop in parts for token in self._encode(text[start:stop])]
+        if self._control_ids.isdisjoint(ids):
+            return ids
+        # The tokenizer's normalisation made a control string of other characters.
+        return [token for character in text for token in self._encode(character)]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Text of a model message, without its stop token."""
@@ -91,7 +109,14 @@ class Chat:
         return self.tokenizer.decode(ids, skip_special_tokens=False)
 
     def _encode(self, text: str) -> list[int]:
-        return list(self.tokenizer.encode(text, add_special_tokens=False)) if text else []
+        """Token ids of a piece of text, without the space that some tokenizers put before it."""
+        if not text:
+            return []
+        if self._anchor:
+            ids = list(self.tokenizer.encode(_ANCHOR + text, add_special_tokens=False))
+            if ids[: len(self._anchor)] == self._anchor:
+                return ids[len(self._anchor) :]
+        return list(self.tokenizer.encode(text, add_special_tokens=False))
 
     def _render(self, roles: Sequence[str]) -> list[str | int]:
         """Scaffolding texts and message indices of a conversation, in order."""
@@ -99,9 +124,27 @@ class Chat:
             {"role": role, "content": _PLACEHOLDER.format(index=index)}
             for index, role in enumerate(roles)
         ]
-        with boundary(TemplateError, f"rendering the chat template for roles {list(roles)}"):
+        what = f"the chat template for roles {list(roles)}"
+        with boundary(TemplateError, f"rendering {what}"):
             text = self.tokenizer.apply_chat_template(
                 messages, tokenize=False, add_generation_prompt=True
             )
         parts = _PLACEHOLDERS.split(text)
+        if parts[1::2] != [str(index) for index in range(len(roles))]:
+            raise TemplateError(f"{what} does not show every message once, in order")
         return [int(part) if index % 2 else part for index, part in enumerate(parts)]
+
+    def _accepts_system(self) -> bool:
+        try:
+            self._render(["system", "user"])
+        except TemplateError:
+            return False
+        return True
+
+
+def _without_system(messages: Sequence[Message]) -> list[Message]:
+    """`messages` with a leading system message put before the first user message."""
+    if len(messages) < 2 or messages[0]["role"] != "system":
+        return list(messages)
+    system, first, *others = messages
+    return [{**first, "content": f"{system['content']}\n\n{first['content']}"}, *others]

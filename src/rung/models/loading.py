@@ -44,6 +44,7 @@ def load_policy(name: str) -> Policy:
         TemplateError: its tokenizer has no usable chat template.
     """
     import torch
+    from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging as transformers_logging
 
@@ -52,11 +53,22 @@ def load_policy(name: str) -> Policy:
     source = str(base_policy_path()) if name == BASE else name
     try:
         tokenizer: Any = AutoTokenizer.from_pretrained(source)
-        model: Any = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32)
-    except (OSError, ValueError, KeyError) as error:
+        model, report = AutoModelForCausalLM.from_pretrained(
+            source, dtype=torch.float32, output_loading_info=True, ignore_mismatched_sizes=True
+        )
+        _check_complete(report)
+    except (OSError, ValueError, KeyError, ImportError, SafetensorError) as error:
+        first = next(iter(str(error).splitlines()), type(error).__name__)
         raise ConfigError(
-            f"model {name!r} cannot be loaded: {str(error).splitlines()[0][:200]}",
+            f"model {name!r} cannot be loaded: {first[:200]}",
             hint="give 'base', a folder that save_pretrained wrote, or a hub name",
         ) from error
     logger.info("model=%s parameters=%d", name, sum(p.numel() for p in model.parameters()))
     return Policy(model.eval(), tokenizer, Chat(tokenizer))
+
+
+def _check_complete(report: Any) -> None:
+    """Raise ValueError if a weight was not in the files: transformers makes up random ones."""
+    lost = sorted([*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])])
+    if lost:
+        raise ValueError(f"{len(lost)} weights are missing or of another shape, such as {lost[0]}")

@@ -16,9 +16,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from rung.errors import TemplateError
+from rung.errors import ConfigError, TemplateError
 
 IMPLEMENTATION = "rung_packed"
+_LAYERS = {"full_attention", "sliding_attention"}
 
 
 class Layout(Protocol):
@@ -98,26 +99,45 @@ def masked_attention(query: Tensor, key: Tensor, value: Tensor, allowed: Tensor,
                      softcap: float | None) -> Tensor:
     """Plain attention: `[B, H, Q, D]` queries over `[B, G, K, D]`, `allowed` broadcast to scores.
 
-    Query heads are grouped by the key/value head that they share, so nothing is copied.
+    Query heads are grouped by the key/value head that they share, so nothing is copied. Values
+    may have another width than keys.
     """
-    batch, heads, queries, width = query.shape
+    batch, heads, queries, _ = query.shape
     groups = key.shape[1]
-    grouped = (query * scale).reshape(batch, groups, heads // groups * queries, width)
+    grouped = (query * scale).reshape(batch, groups, heads // groups * queries, -1)
     scores = grouped @ key.transpose(-1, -2)
     if softcap is not None:
         scores = softcap * torch.tanh(scores / softcap)
     scores = scores.view(batch, heads, queries, -1).masked_fill(~allowed, float("-inf"))
     weights = scores.float().softmax(-1).to(value.dtype)
     weights = weights.view(batch, groups, heads // groups * queries, -1)
-    return (weights @ value).view(batch, heads, queries, width)
+    return (weights @ value).view(batch, heads, queries, -1)
 
 
 def use_packed_attention(model: Any) -> None:
-    """Make `model` run packed: from now on its forward needs `layout=`."""
+    """Make `model` run packed: from now on its forward needs `layout=`.
+
+    Raises:
+        ConfigError: it would mix the sequences, because it has attention of its own or layers that
+            remember by other means.
+    """
     from transformers import AttentionInterface
 
+    config = getattr(model, "config", None)
+    others = set(getattr(config, "layer_types", None) or ()) - _LAYERS
+    if others or getattr(model, "_is_stateful", False):
+        what = f"layers of type {', '.join(sorted(others))}" if others else "a recurrent state"
+        raise ConfigError(
+            f"{type(model).__name__} has {what}, which packed rows would share",
+            hint="use a model with full or sliding-window attention only",
+        )
     AttentionInterface.register(IMPLEMENTATION, packed_attention)
     model.set_attn_implementation(IMPLEMENTATION)
+    if config is not None and config._attn_implementation != IMPLEMENTATION:
+        raise ConfigError(
+            f"{type(model).__name__} does not let its attention be replaced",
+            hint="use a model that follows transformers' AttentionInterface, such as a Llama",
+        )
 
 
 def packed_logits(model: Any, token_ids: Tensor, layout: Any, keep: Tensor) -> Tensor:

@@ -68,7 +68,7 @@ class JsonLines(Generic[_T]):
 
         Args:
             path: the file, which need not exist yet.
-            convert: makes a record of one line's object; raises ValueError if it is none.
+            convert: makes a record of one line's object; raises MsgspecError if it is none.
         """
         self.path = path
         self._convert = convert
@@ -103,5 +103,5 @@ class JsonLines(Generic[_T]):
         try:
             raw = json.loads(line.decode(), parse_constant=lambda _: None)
             self._records.append(self._convert(msgspec.convert(raw, dict[str, Any])))
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError, msgspec.MsgspecError) as error:
             logger.warning("line left out file=%s line=%d error=%s", self.path, self._lines, error)

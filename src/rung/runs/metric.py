@@ -153,7 +153,7 @@ ROLLOUT_ZERO_SPREAD = Metric(
 ROLLOUT_DISTINCT = Metric(
     "rollout/distinct_behaviour_share", "1", "mean",
     "Variety of behaviour; it falls to 1/K when every member of a group does the same.",
-    "distinct key hashes / trajectories",
+    "distinct pairs of group and key hash / scored trajectories",
 )  # fmt: skip
 
 REPLAY_SIZE = Metric(
@@ -162,9 +162,9 @@ REPLAY_SIZE = Metric(
     "size of the pool",
 )  # fmt: skip
 REPLAY_DROPPED = Metric(
-    "replay/dropped_count", "trajectories", "sum",
-    "Trajectories that left the pool or were not let in: stale, duplicate or over capacity.",
-    "number dropped in the round",
+    "replay/dropped_count", "trajectories", "last",
+    "Trajectories dropped from the pool since the run began: stale or over capacity.",
+    "running total",
 )  # fmt: skip
 
 LEARNER_LOSS = Metric(

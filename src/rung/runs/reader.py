@@ -53,7 +53,7 @@ def read_run(path: str | os.PathLike[str]) -> "Run":
             f"{folder} is no run: it {what}",
             hint="give the folder that a training run wrote",
         ) from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, msgspec.MsgspecError) as error:
         raise StoreError(
             f"{folder} is no run: its run.json is not valid: {error}",
             hint="give the folder that a training run wrote",

@@ -58,7 +58,7 @@ def decode_trajectory(frame: bytes) -> Trajectory:
         version = _take(raw, "schema_version", int)
         if version <= SCHEMA_VERSION:
             return _unpack(raw)
-    except (zstandard.ZstdError, ValueError, KeyError, TypeError) as error:
+    except (zstandard.ZstdError, msgspec.MsgspecError, ValueError, KeyError, TypeError) as error:
         raise StoreError(
             f"cannot read a stored trajectory: {error}",
             hint="the chunk is cut or damaged; the other trajectories can still be read",

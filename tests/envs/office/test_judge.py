@@ -22,7 +22,7 @@ def solve(office: Office) -> None:
     office.write("ledger2.txt", "memo5: 42")
     office.write("review8.txt", "title: review\nBorealis: 15\n")
     office.write("report9.txt", REPORT)
-    office.answer = "4"
+    office.answer = "Acme: 4"
 
 
 def write(name: str, text: str) -> Change:
@@ -76,7 +76,7 @@ def test_the_solution_is_right(task: Task, office: Office) -> None:
         pytest.param(write("other.txt", "lamp33: 1"), id="another file"),
         pytest.param(write("memo5.txt", ""), id="the memo afterwards"),
         pytest.param(write("notes7.txt", "lamp33: 120"), id="title removed"),
-        pytest.param(answer(" 4 "), id="spaces around the answer"),
+        pytest.param(answer(" acme:4 "), id="spaces and case of the answer"),
     ],
 )
 def test_what_does_not_matter(task: Task, office: Office, change: Change) -> None:
@@ -140,10 +140,10 @@ def test_one_thing_wrong(task: Task, office: Office, change: Change, missing: st
     [
         pytest.param(answer(None), id="no answer"),
         pytest.param(answer(""), id="empty answer"),
-        pytest.param(answer("5"), id="wrong answer"),
-        pytest.param(answer("120"), id="answer of another block"),
-        pytest.param(answer("Acme: 4"), id="answer with a label"),
-        pytest.param(answer("4 or 5"), id="two answers"),
+        pytest.param(answer("Acme: 5"), id="wrong answer"),
+        pytest.param(answer("lamp33: 120"), id="answer of another block"),
+        pytest.param(answer("4"), id="answer without its name"),
+        pytest.param(answer("Acme: 4\nAcme: 5"), id="two answers"),
         pytest.param(
             messages(TOLD, MAILED, Message(to="carla33@office.example", text="hi")),
             id="message to a person not asked for",

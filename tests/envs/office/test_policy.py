@@ -75,13 +75,13 @@ def test_the_expert_by_hand(task: Task) -> None:
                 "confirm": True,
             },
         ),
-        ("submit_result", {"answer": "4"}),
+        ("submit_result", {"answer": "Acme: 4"}),
     ]
 
 
 def test_human_slips_are_the_recorded_ones() -> None:
     recorded = Slips(
-        skip=0.20, early=0.10, forget=0.40, ignore=0.40, repeat=0.08, wander=0.06, confuse=0.20
+        skip=0.22, early=0.11, forget=0.4, ignore=0.5, repeat=0.08, wander=0.06, confuse=0.1
     )
     assert recorded == HUMAN
 

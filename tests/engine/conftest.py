@@ -1,0 +1,146 @@
+"""Playing sessions on an engine, and checking what it said against a plain forward pass."""
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from rung.engine import Completion, Engine, Request, Sampling
+from rung.engine.sampling import uniforms
+from rung.engine.torch_engine import TorchEngine
+from rung.models.tiny import tiny_policy
+
+STOPS = frozenset(range(1, 300, 9))
+MODEL = tiny_policy().model
+
+
+@dataclass
+class Talk:
+    """A session: what is put to the model turn by turn, and what has been said."""
+
+    name: str
+    puts: Sequence[Sequence[int]]
+    seed: int = 0
+    temperature: float = 1.0
+    most: int = 12
+    history: list[int] = field(default_factory=list[int])
+    said: list[Completion] = field(default_factory=list[Completion])
+
+    def request(self) -> Request:
+        turn = len(self.said)
+        self.history += self.puts[turn]
+        return Request(
+            session=self.name,
+            token_ids=tuple(self.puts[turn]),
+            sampling=Sampling(
+                temperature=self.temperature, max_response_tokens=self.most, stop_ids=STOPS
+            ),
+            seed=self.request_seed(turn),
+        )
+
+    def request_seed(self, turn: int) -> int:
+        return 1000 * self.seed + turn
+
+    def hear(self, completion: Completion) -> bool:
+        """Take a message; whether there is more to put."""
+        self.said.append(completion)
+        self.history += completion.token_ids
+        return len(self.said) < len(self.puts)
+
+    @property
+    def words(self) -> list[tuple[int, ...]]:
+        return [completion.token_ids for completion in self.said]
+
+
+def draw_talk(seed: int, *lengths: int, name: str = "", **settings: Any) -> Talk:
+    """A talk of random tokens, one put for each length."""
+    generator = np.random.default_rng(seed)
+    puts = [generator.integers(5, 300, length).tolist() for length in lengths]
+    return Talk(name or f"talk {seed}", puts, seed, **settings)
+
+
+def play_talks(engine: Engine, talks: Sequence[Talk]) -> None:
+    """Play all talks to their end at the same time; each is released when it ends."""
+    under_way = {talk.name: talk for talk in talks}
+    for talk in talks:
+        engine.submit(talk.request())
+    while under_way:
+        completions = engine.poll()
+        assert completions
+        for completion in completions:
+            talk = under_way[completion.session]
+            if talk.hear(completion):
+                engine.submit(talk.request())
+            else:
+                engine.release(talk.name)
+                del under_way[talk.name]
+
+
+def eager(model: Any, ids: Sequence[int]) -> Tensor:
+    """Logits `[T, V]` by the model's own code."""
+    plain = copy.deepcopy(model)
+    plain.set_attn_implementation("eager")
+    with torch.no_grad():
+        return plain(torch.tensor([list(ids)])).logits[0]
+
+
+def check_plain(talk: Talk, model: Any = MODEL) -> None:
+    """Every token is what its random number picks out of a plain forward over the whole history.
+
+    Tolerances: log-probabilities 1e-4; the same for the number, where it falls between two tokens.
+    """
+    ids = torch.tensor(talk.history)
+    temperature = talk.temperature or 1.0
+    logprobs = (eager(model, talk.history) / temperature).log_softmax(-1)
+    start = 0
+    for turn, (put, completion) in enumerate(zip(talk.puts, talk.said, strict=False)):
+        start += len(put)
+        stop = start + len(completion.token_ids)
+        rows, chosen = logprobs[start - 1 : stop - 1], ids[start:stop, None]
+        found = torch.tensor(completion.logprobs)
+        torch.testing.assert_close(rows.gather(1, chosen)[:, 0], found, atol=1e-4, rtol=0)
+        if talk.temperature == 0:
+            assert (rows.max(-1).values - found).abs().max() < 1e-4
+        else:
+            counters = np.arange(stop - start, dtype=np.uint64)
+            seeds = np.full(len(counters), talk.request_seed(turn), np.uint64)
+            number = torch.from_numpy(uniforms(seeds, counters))
+            upper = rows.double().exp().cumsum(-1).gather(1, chosen)[:, 0]
+            assert (number < upper + 1e-4).all()
+            assert (number > upper - found.double().exp() - 1e-4).all()
+        start = stop
+
+
+def new_engine(model: Any = MODEL, *, slots: int = 8, **settings: Any) -> TorchEngine:
+    return TorchEngine(copy.deepcopy(model), slots=slots, **settings)
+
+
+@pytest.fixture(scope="session")
+def model() -> Any:
+    """Shared: copy it before changing it."""
+    return MODEL
+
+
+@pytest.fixture(scope="session")
+def talk() -> Callable[..., Talk]:
+    return draw_talk
+
+
+@pytest.fixture(scope="session")
+def play() -> Callable[[Engine, Sequence[Talk]], None]:
+    return play_talks
+
+
+@pytest.fixture(scope="session")
+def check() -> Callable[..., None]:
+    return check_plain
+
+
+@pytest.fixture(scope="session")
+def engine() -> Callable[..., TorchEngine]:
+    return new_engine
