@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from rung.engine import Completion, Engine, Request, Sampling
+from rung.engine import Completion, Engine, FinishReason, Request, Sampling
 from rung.engine.sampling import uniforms
 from rung.engine.torch_engine import TorchEngine
 from rung.models.tiny import tiny_policy
@@ -53,6 +53,10 @@ class Talk:
         return len(self.said) < len(self.puts)
 
     @property
+    def versions(self) -> set[int]:
+        return {completion.policy_version for completion in self.said}
+
+    @property
     def words(self) -> list[tuple[int, ...]]:
         return [completion.token_ids for completion in self.said]
 
@@ -89,31 +93,50 @@ def eager(model: Any, ids: Sequence[int]) -> Tensor:
         return plain(torch.tensor([list(ids)])).logits[0]
 
 
-def check_plain(talk: Talk, model: Any = MODEL) -> None:
+def check_plain(talk: Talk, models: Sequence[Any] = (MODEL,), context: int = 512) -> None:
     """Every token is what its random number picks out of a plain forward over the whole history.
+
+    Args:
+        talk: what was said.
+        models: the model of every policy version.
+        context: the engine's.
 
     Tolerances: log-probabilities 1e-4; the same for the number, where it falls between two tokens.
     """
+    logits = {version: eager(models[version], talk.history) for version in talk.versions}
     ids = torch.tensor(talk.history)
-    temperature = talk.temperature or 1.0
-    logprobs = (eager(model, talk.history) / temperature).log_softmax(-1)
     start = 0
-    for turn, (put, completion) in enumerate(zip(talk.puts, talk.said, strict=False)):
-        start += len(put)
+    for turn, completion in enumerate(talk.said):
+        start += len(talk.puts[turn])
         stop = start + len(completion.token_ids)
-        rows, chosen = logprobs[start - 1 : stop - 1], ids[start:stop, None]
-        found = torch.tensor(completion.logprobs)
-        torch.testing.assert_close(rows.gather(1, chosen)[:, 0], found, atol=1e-4, rtol=0)
+        assert completion.finish is expected_finish(talk, completion, room=context - start)
+        rows = logits[completion.policy_version][start - 1 : stop - 1]
+        logprobs = (rows / (talk.temperature or 1.0)).log_softmax(-1)
+        chosen, found = ids[start:stop, None], torch.tensor(completion.logprobs)
+        torch.testing.assert_close(logprobs.gather(1, chosen)[:, 0], found, atol=1e-4, rtol=0)
         if talk.temperature == 0:
-            assert (rows.max(-1).values - found).abs().max() < 1e-4
+            assert (logprobs.max(-1).values - found < 1e-4).all()
         else:
             counters = np.arange(stop - start, dtype=np.uint64)
             seeds = np.full(len(counters), talk.request_seed(turn), np.uint64)
             number = torch.from_numpy(uniforms(seeds, counters))
-            upper = rows.double().exp().cumsum(-1).gather(1, chosen)[:, 0]
+            upper = logprobs.double().exp().cumsum(-1).gather(1, chosen)[:, 0]
             assert (number < upper + 1e-4).all()
             assert (number > upper - found.double().exp() - 1e-4).all()
         start = stop
+
+
+def expected_finish(talk: Talk, completion: Completion, *, room: int) -> FinishReason:
+    """Why this message had to end where it did."""
+    said = completion.token_ids
+    assert STOPS.isdisjoint(said[:-1])
+    assert len(said) <= min(talk.most, max(room, 0))
+    if said and said[-1] in STOPS:
+        return FinishReason.STOP
+    if len(said) == talk.most:
+        return FinishReason.LENGTH
+    assert len(said) == max(room, 0)
+    return FinishReason.CONTEXT
 
 
 def new_engine(model: Any = MODEL, *, slots: int = 8, **settings: Any) -> TorchEngine:
@@ -122,8 +145,23 @@ def new_engine(model: Any = MODEL, *, slots: int = 8, **settings: Any) -> TorchE
 
 @pytest.fixture(scope="session")
 def model() -> Any:
-    """Shared: copy it before changing it."""
+    """Shared: not to be changed."""
     return MODEL
+
+
+@pytest.fixture(scope="session")
+def changed() -> Callable[[int], Any]:
+    """Another model of the same shape, one for each number."""
+
+    def change(number: int) -> Any:
+        other = copy.deepcopy(MODEL)
+        generator = torch.Generator().manual_seed(number)
+        with torch.no_grad():
+            for parameter in other.parameters():
+                parameter += 0.1 * torch.randn(parameter.shape, generator=generator)
+        return other
+
+    return change
 
 
 @pytest.fixture(scope="session")

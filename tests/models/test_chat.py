@@ -225,7 +225,7 @@ def test_the_system_message_comes_first() -> None:
     assert text_of(chat, chat.prompt(messages)) == rendered(chat, messages)
 
 
-DROPS_SYSTEM = CHATML.replace("{% for m in messages %}", "{% for m in messages if m.role != 'system' %}")
+DROPS_SYSTEM = CHATML.replace("in messages %}", "in messages if m.role != 'system' %}")
 
 
 @pytest.mark.parametrize("template", [NO_SYSTEM, DROPS_SYSTEM], ids=["refused", "left out"])

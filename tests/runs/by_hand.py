@@ -60,9 +60,9 @@ def trajectory(
         env_seed=7,
         segments=(
             Segment(
-                token_ids=np.arange(length),
+                token_ids=np.arange(length, dtype=np.int32),
                 sampled_mask=mask,
-                behaviour_logprobs=np.where(mask, -0.5, 0.0),
+                behaviour_logprobs=np.where(mask, np.float32(-0.5), np.float32(0)),
             ),
         ),
         turns=tuple(said),

@@ -50,7 +50,7 @@ def test_a_half_written_line_is_left_for_later(run):
 
 def test_a_damaged_chunk_loses_only_itself(run):
     folder, _ = run
-    chunk = sorted((folder / "trajectories").glob("00001-train*"))[0]
+    chunk = folder / "trajectories" / "00001-train.msgpack.zst"
     chunk.write_bytes(chunk.read_bytes()[:50])
     found = read_run(folder)
     assert {t.id for t in found.trajectories()} == {
@@ -74,3 +74,42 @@ def test_what_is_no_run_is_said(tmp_path):
 def test_an_unknown_trajectory_is_said(run):
     with pytest.raises(StoreError, match="no trajectory"):
         read_run(run[0]).trajectory("r9")
+
+
+def test_a_missing_chunk_loses_only_itself(run):
+    folder, _ = run
+    (folder / "trajectories" / "00001-train.msgpack.zst").unlink()
+    assert len(list(read_run(folder).trajectories())) == 4
+
+
+def test_a_cut_chunk_still_gives_what_comes_before_the_cut(run):
+    folder, _ = run
+    chunk = folder / "trajectories" / "00001-train.msgpack.zst"
+    chunk.write_bytes(chunk.read_bytes()[:-1])
+    found = [t.id for t in read_run(folder).trajectories(kind="train", round=1)]
+    assert found == ["r1-t0-m0", "r1-t0-m1"]
+
+
+def test_a_damaged_line_loses_only_itself(run):
+    folder, _ = run
+    lines = (folder / "metrics.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "metrics.jsonl").write_bytes(lines[0] + b'{"round"\xff\n[1]\n{}\n' + lines[1])
+    assert [r.round for r in read_run(folder).metrics()] == [1, 2]
+
+
+def test_an_index_cannot_point_out_of_its_folder(run):
+    folder, _ = run
+    index = folder / "trajectories" / "index.jsonl"
+    index.write_text(index.read_text().replace("00001-train", "../../00001-train"))
+    with pytest.raises(StoreError, match="outside"):
+        read_run(folder).trajectory("r1-t0-m0")
+
+
+def test_a_run_of_a_later_version_is_said(run):
+    folder, _ = run
+    text = (folder / "run.json").read_text()
+    (folder / "run.json").write_text(text.replace('"schema_version":1', '"schema_version":2,"x":1'))
+    with pytest.raises(StoreError, match="schema version 2"):
+        read_run(folder)
+    (folder / "run.json").write_text(text.replace('"schema_version":1', '"schema_version":1,"x":1'))
+    assert read_run(folder).info.schema_version == 1

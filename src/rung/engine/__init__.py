@@ -1,5 +1,7 @@
-"""Engines: tokens in, tokens and log-probabilities out. `TorchEngine` needs torch: import it
-from `rung.engine.torch_engine`."""
+"""Engines: tokens in, tokens and log-probabilities out.
+
+`TorchEngine` needs torch: import it from `rung.engine.torch_engine`.
+"""
 
 from rung.engine.protocol import Completion, Engine, FinishReason, Request, Sampling
 from rung.engine.scripted import ScriptedEngine

@@ -67,7 +67,8 @@ class TorchEngine:
         self._free = list(range(slots))
         self._sessions: dict[str, _Session] = {}
         self._waiting: deque[str] = deque()
-        self._prompts: dict[tuple[int, ...], _Session] = {}
+        self._prompts: dict[tuple[int, ...], list[_Session]] = {}
+        """Prompts in the cache, and the sessions that began with them."""
 
     def submit(self, request: Request) -> None:
         """Queue a request.
@@ -110,7 +111,11 @@ class TorchEngine:
             self._free.sort()
         else:
             self._waiting.remove(session)
-        self._prompts = {ids: s for ids, s in self._prompts.items() if s is not found}
+        for prompt, holders in list(self._prompts.items()):
+            if found in holders:
+                holders.remove(found)
+                if not holders:
+                    del self._prompts[prompt]
 
     def publish(self, weights: Mapping[str, Any], policy_version: int) -> None:
         """Use new weights; every cache is dropped and re-read on the next request.
@@ -168,15 +173,19 @@ class TorchEngine:
     def _share_prompt(self, session: _Session) -> bool:
         """Take the cache of a session with the same first tokens; False: wait for it."""
         prompt = tuple(session.tokens)
-        leader = self._prompts.setdefault(prompt, session)
-        if leader is session:
+        holders = self._prompts.setdefault(prompt, [])
+        if not holders:
+            holders.append(session)
+        if session in holders:
             return True
+        leader = holders[0]
         if leader.cached < len(prompt) - 1:
             return False
         assert leader.slot is not None
         assert session.slot is not None
         session.cached = len(prompt) - 1
         self._cache.copy_prefix(leader.slot, session.slot, session.cached)
+        holders.append(session)
         return True
 
     @torch.no_grad()
@@ -241,17 +250,16 @@ def _check_fit(own: Mapping[str, torch.Tensor], weights: Mapping[str, torch.Tens
 
     Names that share memory are tied: one of them is enough, and several must agree.
     """
+    no_fit = "published weights do not fit the model"
     if unknown := sorted(weights.keys() - own.keys()):
-        raise EngineError(f"published weights do not fit the model: no weight named {unknown[0]!r}")
+        raise EngineError(f"{no_fit}: it has no weight named {unknown[0]!r}")
     given: dict[int, torch.Tensor] = {}
     for name, tensor in weights.items():
         if tensor.shape != own[name].shape:
-            raise EngineError(
-                f"published weights do not fit the model: {name!r} is {tuple(tensor.shape)}, "
-                f"not {tuple(own[name].shape)}"
-            )
+            shapes = f"{tuple(tensor.shape)}, not {tuple(own[name].shape)}"
+            raise EngineError(f"{no_fit}: {name!r} is {shapes}")
         other = given.setdefault(own[name].data_ptr(), tensor)
         if other.data_ptr() != tensor.data_ptr() and not torch.equal(other, tensor):
-            raise EngineError(f"published weights do not fit the model: {name!r} is tied, not equal")
+            raise EngineError(f"{no_fit}: {name!r} differs from what it is tied to")
     if missing := sorted(name for name, t in own.items() if t.data_ptr() not in given):
-        raise EngineError(f"published weights do not fit the model: no {missing[0]!r} among them")
+        raise EngineError(f"{no_fit}: {missing[0]!r} is not among them")

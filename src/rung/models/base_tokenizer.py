@@ -1,4 +1,4 @@
-"""The tokenizer of the built-in base policy: byte-level BPE with digits split and names kept whole."""
+"""The base policy's tokenizer: byte-level BPE with digits split and names kept whole."""
 
 from collections.abc import Iterable
 from typing import Any

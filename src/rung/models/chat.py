@@ -11,6 +11,7 @@ the scaffolding with the first characters of a content. The text is the same.
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from rung.errors import TemplateError, boundary
@@ -39,7 +40,8 @@ class Chat:
             )
         self.tokenizer = tokenizer
         # Not of one character, which cannot be split, nor white space, which controls nothing.
-        controls = {t: i for t, i in tokenizer.get_added_vocab().items() if len(t) > 1 and t.strip()}
+        added = tokenizer.get_added_vocab().items()
+        controls = {text: number for text, number in added if len(text) > 1 and text.strip()}
         self._control_ids = frozenset(controls.values())
         # A look-ahead finds those that overlap; without any, this matches nowhere.
         self._controls = re.compile(f"(?={'|'.join(map(re.escape, controls)) or '(?!)'})")
@@ -94,8 +96,7 @@ class Chat:
         """Token ids of content: control strings in it are encoded as ordinary text."""
         text = text.encode("utf-8", "replace").decode("utf-8")
         cuts = [0, *(match.start() + 1 for match in self._controls.finditer(text)), len(text)]
-        parts = zip(cuts, cuts[1:], strict=False)
-        ids = [token for start, stop in parts for token in self._encode(text[start:stop])]
+        ids = [token for start, stop in pairwise(cuts) for token in self._encode(text[start:stop])]
         if self._control_ids.isdisjoint(ids):
             return ids
         # The tokenizer's normalisation made a control string of other characters.

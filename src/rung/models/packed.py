@@ -38,7 +38,6 @@ def packed_attention(
     value: Tensor,
     attention_mask: Tensor | None,
     scaling: float | None = None,
-    dropout: float = 0.0,
     layout: Layout | None = None,
     sliding_window: int | None = None,
     softcap: float | None = None,

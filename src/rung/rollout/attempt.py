@@ -79,11 +79,12 @@ class Attempt:
         Raises:
             EnvError: the environment broke; the attempt cannot be scored.
         """
-        start = len(self._ids)
-        self._append(completion.token_ids, completion.logprobs)
         if not completion.token_ids:
+            self._forget_unread()
             self._end(StopReason.CONTEXT_LIMIT)
             return None
+        start = len(self._ids)
+        self._append(completion.token_ids, completion.logprobs)
         cut = completion.finish is not FinishReason.STOP
         text = self._chat.decode(completion.token_ids)
         with boundary(EnvError, f"a step of {self.plan.id}"):
@@ -115,6 +116,12 @@ class Attempt:
         self._ids += token_ids
         self._mask += [True] * len(token_ids)
         self._logprobs += logprobs
+
+    def _forget_unread(self) -> None:
+        """Drop an observation that did not fit into the context; it stays in its turn, as text."""
+        if self._turns:
+            for tokens in (self._ids, self._mask, self._logprobs):
+                del tokens[self._turns[-1].stop :]
 
     def _record(
         self,
@@ -156,7 +163,10 @@ class Attempt:
             self._turns[-1] = replace(last, reward=last.reward + cost)
 
     def trajectory(self, *, error: str = "") -> Trajectory:
-        """What was produced. With an error, it ended by an infrastructure fault."""
+        """What was produced. With an error, it ended by an infrastructure fault.
+
+        The message that an environment broke on is among its tokens, but is no turn.
+        """
         stop = StopReason.INFRASTRUCTURE_FAULT if error else self.stop
         return Trajectory(
             id=self.plan.id,

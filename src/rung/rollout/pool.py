@@ -10,14 +10,14 @@ the results is the order of the plans, whatever finishes first.
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
 from rung.core import Trajectory
 from rung.engine import Engine, Request
 from rung.envs import TextActions
-from rung.errors import EngineError, EnvError
+from rung.errors import ConfigError, EngineError, EnvError, RungError, boundary
 from rung.models.chat import Chat
 from rung.rollout.attempt import Attempt, Limits, Plan
 from rung.seeding import Seeds
@@ -59,6 +59,9 @@ class RolloutPool:
         retries: how often a broken trajectory is tried again with the same seeds.
         replacements: how often a member that stays broken is replaced by one with other
             sampling seeds.
+
+    Raises:
+        ConfigError: `concurrent` is below 1, or `retries` or `replacements` below 0.
     """
 
     def __init__(
@@ -73,6 +76,11 @@ class RolloutPool:
         retries: int = 2,
         replacements: int = 1,
     ) -> None:
+        if concurrent < 1 or min(retries, replacements) < 0:
+            raise ConfigError(
+                f"a rollout pool needs concurrent >= 1, retries >= 0 and replacements >= 0, got "
+                f"{concurrent}, {retries} and {replacements}"
+            )
         self._engine = engine
         self._chat = chat
         self._make_env = make_env
@@ -91,7 +99,14 @@ class RolloutPool:
         Args:
             plans: what to produce; ids must differ.
             limits: in place of the pool's own, for this call.
+
+        Raises:
+            ConfigError: two plans have one id.
+            EnvError: an environment cannot be made, however often it is tried.
+            EngineError: the engine failed.
         """
+        if len({plan.id for plan in plans}) < len(plans):
+            raise ConfigError(f"two of the {len(plans)} plans to collect have one id")
         round_ = _Round(len(plans), limits or self._limits)
         round_.waiting.extend(_Job(index, plan) for index, plan in enumerate(plans))
         try:
@@ -102,7 +117,7 @@ class RolloutPool:
                 if round_.running and not completions:
                     raise EngineError(
                         f"the engine is idle while {len(round_.running)} trajectories wait for it",
-                        hint="give the engine at least as many slots as trajectories run at once",
+                        hint="an engine's poll() must answer every request in the end",
                     )
                 for completion in completions:
                     job, attempt = round_.running[completion.session]
@@ -114,10 +129,21 @@ class RolloutPool:
         return [trajectory for members in round_.results for trajectory in members]
 
     def _begin(self, round_: _Round, job: _Job) -> None:
-        env = self._idle.pop() if self._idle else self._make_env()
+        env = self._idle.pop() if self._idle else self._make(self._retries)
         attempt = Attempt(job.plan, env, self._chat, round_.limits, self._instructions)
         round_.running[job.plan.id] = job, attempt
         self._advance(round_, job, attempt.start)
+
+    def _make(self, retries: int) -> TextActions:
+        """A new environment; one that cannot be made is tried again."""
+        try:
+            with boundary(EnvError, "making an environment"):
+                return self._make_env()
+        except EnvError as error:
+            logger.warning("retries=%d %s", retries, error)
+            if not retries:
+                raise
+        return self._make(retries - 1)
 
     def _advance(self, round_: _Round, job: _Job, act: Callable[[], Request | None]) -> None:
         """Let an attempt act; submit what it asks for, or put away what it has become."""
@@ -142,12 +168,12 @@ class RolloutPool:
     def _failed(self, round_: _Round, job: _Job, attempt: Attempt, error: EnvError) -> None:
         """Try again with the same seeds, or record the fault and replace the member."""
         logger.warning("trajectory=%s failure=%d %s", job.plan.id, job.failures + 1, error)
-        with suppress(EnvError):
+        with suppress(RungError), boundary(EnvError, "closing a broken environment"):
             attempt.env.close()
         if job.failures < self._retries:
             round_.waiting.appendleft(replace(job, failures=job.failures + 1))
             return
-        round_.results[job.index].append(attempt.trajectory(error=str(error)))
+        round_.results[job.index].append(attempt.trajectory(error=str(error) or "EnvError"))
         if job.replaced < self._replacements:
             number = job.replaced + 1
             plan = replace(
@@ -159,6 +185,7 @@ class RolloutPool:
 
     def close(self) -> None:
         """Close the idle environments."""
-        for env in self._idle:
-            env.close()
-        self._idle.clear()
+        idle, self._idle = self._idle, []
+        with ExitStack() as stack:
+            for env in idle:
+                stack.callback(env.close)

@@ -10,7 +10,7 @@ Not here: locking. One process writes a run; several threads must take turns.
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -30,7 +30,7 @@ _HINTS = {
 
 
 @contextmanager
-def storing(path: Path, verb: str = "write") -> Iterator[None]:
+def storing(path: Path, verb: str = "write") -> Generator[None]:
     """Turn an OSError into a StoreError that names the file, the reason and what to do."""
     try:
         yield
