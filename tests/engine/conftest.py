@@ -143,6 +143,63 @@ def new_engine(model: Any = MODEL, *, slots: int = 8, **settings: Any) -> TorchE
     return TorchEngine(copy.deepcopy(model), slots=slots, **settings)
 
 
+def change_model(number: int) -> Any:
+    """Another model of the same shape, one for each number."""
+    other = copy.deepcopy(MODEL)
+    generator = torch.Generator().manual_seed(number)
+    with torch.no_grad():
+        for parameter in other.parameters():
+            parameter += 0.1 * torch.randn(parameter.shape, generator=generator)
+    return other
+
+
+class Room:
+    """Five seats with a session each, and everything that may happen to them."""
+
+    def __init__(self, run: TorchEngine) -> None:
+        self.run = run
+        self.models: list[Any] = [MODEL]
+        self.past: list[Talk] = []
+        self.busy: set[str] = set()
+        self.seats = [self.begin(seat) for seat in range(5)]
+
+    def begin(self, seat: int) -> Talk:
+        """A session; those of a generation share their prompt, but for seat 0; seat 1 is greedy."""
+        seed = len(self.past) // 3 if seat else 100 + len(self.past)
+        heat = 0.0 if seat == 1 else 1.0
+        one = draw_talk(seed, 9, 3, 1, 4, name=f"seat {seat}", temperature=heat, most=5)
+        one.seed = 7 * len(self.past) + seat
+        return one
+
+    def ask(self, seat: int) -> None:
+        one = self.seats[seat]
+        if one.name not in self.busy and len(one.said) < len(one.puts):
+            self.run.submit(one.request())
+            self.busy.add(one.name)
+
+    def poll(self, _seat: int = 0) -> None:
+        completions = self.run.poll()
+        for completion in completions:
+            self.seats[int(completion.session[-1])].hear(completion)
+            self.busy.remove(completion.session)
+        if self.busy and not completions:  # those with nothing to do hold every slot
+            for seat, one in enumerate(self.seats):
+                if one.name not in self.busy:
+                    self.release(seat)
+
+    def release(self, seat: int) -> None:
+        one = self.seats[seat]
+        self.run.release(one.name)
+        self.busy.discard(one.name)
+        self.past.append(one)
+        self.seats[seat] = self.begin(seat)
+
+    def publish(self, _seat: int) -> None:
+        if not self.busy:
+            self.models.append(change_model(len(self.models)))
+            self.run.publish(self.models[-1].state_dict(), len(self.models) - 1)
+
+
 @pytest.fixture(scope="session")
 def model() -> Any:
     """Shared: not to be changed."""
@@ -151,17 +208,12 @@ def model() -> Any:
 
 @pytest.fixture(scope="session")
 def changed() -> Callable[[int], Any]:
-    """Another model of the same shape, one for each number."""
+    return change_model
 
-    def change(number: int) -> Any:
-        other = copy.deepcopy(MODEL)
-        generator = torch.Generator().manual_seed(number)
-        with torch.no_grad():
-            for parameter in other.parameters():
-                parameter += 0.1 * torch.randn(parameter.shape, generator=generator)
-        return other
 
-    return change
+@pytest.fixture(scope="session")
+def room() -> type[Room]:
+    return Room
 
 
 @pytest.fixture(scope="session")

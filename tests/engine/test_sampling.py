@@ -38,7 +38,7 @@ def test_uniforms_are_uniform_and_independent() -> None:
         assert np.abs(counts - size / 20).max() < 5 * math.sqrt(size / 20)
         # Neighbouring seeds and neighbouring counters: no correlation beyond chance.
         assert abs(np.corrcoef(numbers[:-1], numbers[1:])[0, 1]) < 5 / math.sqrt(size)
-    assert abs(np.corrcoef(*streams)[0, 1]) < 5 / math.sqrt(size)
+    assert abs(np.corrcoef(streams[0], streams[1])[0, 1]) < 5 / math.sqrt(size)
 
 
 def test_the_largest_seed_and_counter() -> None:

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rung.engine import FinishReason, Request, Sampling
-from rung.engine.torch_engine import TorchEngine
 from rung.errors import ConfigError, EngineError
 
 MANY = [(20, 4, 7), (3, 1, 1), (40,), (1, 30), (12, 2, 2, 2), (5, 5)]
@@ -364,77 +363,28 @@ def test_the_leader_of_a_shared_prompt_is_released_half_way(
     check(follower)
 
 
-class Room:
-    """Five seats with a session each, and everything that may happen to them."""
-
-    def __init__(self, run: TorchEngine, talk: Any, model: Any, changed: Any) -> None:
-        self.run, self.talk, self.changed = run, talk, changed
-        self.models = [model]
-        self.past: list[Any] = []
-        self.busy: set[str] = set()
-        self.seats = [self.begin(seat) for seat in range(5)]
-
-    def begin(self, seat: int) -> Any:
-        """A session; those of a generation share their prompt, but for seat 0; seat 1 is greedy."""
-        seed = len(self.past) // 3 if seat else 100 + len(self.past)
-        heat = 0.0 if seat == 1 else 1.0
-        one = self.talk(seed, 9, 3, 1, 4, name=f"seat {seat}", temperature=heat, most=5)
-        one.seed = 7 * len(self.past) + seat
-        return one
-
-    def ask(self, seat: int) -> None:
-        one = self.seats[seat]
-        if one.name not in self.busy and len(one.said) < len(one.puts):
-            self.run.submit(one.request())
-            self.busy.add(one.name)
-
-    def poll(self, _seat: int = 0) -> None:
-        completions = self.run.poll()
-        for completion in completions:
-            self.seats[int(completion.session[-1])].hear(completion)
-            self.busy.remove(completion.session)
-        if not completions:  # every slot is held by a session that has nothing to do
-            for one in self.seats:
-                if one.name not in self.busy:
-                    self.run.release(one.name)
-
-    def release(self, seat: int) -> None:
-        one = self.seats[seat]
-        self.run.release(one.name)
-        self.busy.discard(one.name)
-        self.past.append(one)
-        self.seats[seat] = self.begin(seat)
-
-    def publish(self, _seat: int) -> None:
-        if not self.busy:
-            self.models.append(self.changed(len(self.models)))
-            self.run.publish(self.models[-1].state_dict(), len(self.models) - 1)
-
-
 EVENT = st.tuples(st.sampled_from(["ask", "ask", "poll", "release", "publish"]), st.integers(0, 4))
 
 
 @settings(max_examples=25)
 @given(st.integers(1, 4), st.sampled_from([1, 5, 100]), st.lists(EVENT, max_size=60))
 def test_any_order_of_events_equals_a_plain_forward(
-    talk: Any,
+    room: Any,
     check: Any,
     engine: Any,
-    model: Any,
-    changed: Any,
     slots: int,
     step_tokens: int,
     events: list[tuple[str, int]],
 ) -> None:
     run = engine(slots=slots, step_tokens=step_tokens, context=40)
-    room = Room(run, talk, model, changed)
+    party = room(run)
     for event, seat in events:
-        getattr(room, event)(seat)
-    while room.busy:
-        room.poll()
-    for one in [*room.past, *room.seats]:
+        getattr(party, event)(seat)
+    while party.busy:
+        party.poll()
+    for one in [*party.past, *party.seats]:
         if one.said:
-            check(one, room.models, context=40)
+            check(one, party.models, context=40)
         run.release(one.name)
     assert run._free == list(range(slots))
     assert not run._sessions

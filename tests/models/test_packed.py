@@ -147,8 +147,9 @@ def test_no_gradient_crosses_into_another_sequence(family: str) -> None:
 
 def test_gradients_are_those_of_eager() -> None:
     rows = draw(LENGTHS)
-    plain, packed = build("gemma2, window and softcap", eager=True), build(
-        "gemma2, window and softcap"
+    plain, packed = (
+        build("gemma2, window and softcap", eager=True),
+        build("gemma2, window and softcap"),
     )
     loss = sum(plain(row.unsqueeze(0)).logits.square().sum() for row in rows)
     assert isinstance(loss, torch.Tensor)

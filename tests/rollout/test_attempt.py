@@ -52,7 +52,9 @@ class Driver:
 
 @pytest.fixture
 def drive(toy: Any, chat: Any, plan: Any, limits: Any) -> Any:
-    def begin(*, guards: Guards = GUARDS, instructions: str = "Be good.", **settings: Any) -> Driver:
+    def begin(
+        *, guards: Guards = GUARDS, instructions: str = "Be good.", **settings: Any
+    ) -> Driver:
         plan_ = settings.pop("plan", plan())
         env = make(toy, guards)
         return Driver(Attempt(plan_, env, chat, limits(**settings), instructions), chat)
@@ -225,7 +227,9 @@ def test_a_prompt_that_does_not_fit(drive: Any, check: Any) -> None:
     assert trajectory.reward == RewardParts()
 
 
-def test_a_cut_message_gets_its_end_unsampled(drive: Any, check: Any, chat: Any, calls: Any) -> None:
+def test_a_cut_message_gets_its_end_unsampled(
+    drive: Any, check: Any, chat: Any, calls: Any
+) -> None:
     """TOK-11: what was sampled stays as it is; the end token is put in with the observation."""
     run = drive()
     said = chat.encode_text(calls["one"])[:-4]
@@ -314,9 +318,12 @@ def test_a_step_that_breaks(drive: Any, check: Any, trouble: Any, calls: Any) ->
     assert not trajectory.stop.is_scored
     assert (len(trajectory.turns), trajectory.error) == (1, "disk full")
     # The message it broke on is kept, for whoever looks for the cause.
-    assert trajectory.sampled_tokens == sum(len(said.token_ids) for said in run.completions) + len(
-        run.chat.encode_text(calls["five"])
-    ) + 1
+    assert (
+        trajectory.sampled_tokens
+        == sum(len(said.token_ids) for said in run.completions)
+        + len(run.chat.encode_text(calls["five"]))
+        + 1
+    )
 
 
 def test_a_reset_that_breaks(drive: Any, trouble: Any) -> None:

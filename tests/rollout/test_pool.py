@@ -39,7 +39,9 @@ def solution(calls: Any) -> list[str]:
 
 
 @pytest.fixture
-def pool(toy: Any, chat: Any, limits: Any, scripted: Any, solution: Any) -> Callable[..., RolloutPool]:
+def pool(
+    toy: Any, chat: Any, limits: Any, scripted: Any, solution: Any
+) -> Callable[..., RolloutPool]:
     """A pool whose engine solves the toy task, unless it is given another engine."""
 
     def build(engine: Any = None, **settings: Any) -> RolloutPool:
@@ -196,7 +198,9 @@ def test_a_member_is_replaced_once(pool: Any, five: Any, trouble: Any) -> None:
     assert len({t.seed for t in found}) == 8
 
 
-def test_a_broken_environment_is_not_used_again(pool: Any, five: Any, toy: Any, trouble: Any) -> None:
+def test_a_broken_environment_is_not_used_again(
+    pool: Any, five: Any, toy: Any, trouble: Any
+) -> None:
     made = []
 
     def make_env() -> Any:
@@ -294,7 +298,9 @@ def test_an_engine_with_fewer_slots_than_trajectories(pool: Any, five: Any, chec
         check(trajectory)
 
 
-def test_an_engine_that_gives_no_answer(pool: Any, five: Any, scripted: Any, monkeypatch: Any) -> None:
+def test_an_engine_that_gives_no_answer(
+    pool: Any, five: Any, scripted: Any, monkeypatch: Any
+) -> None:
     engine = scripted({})
     monkeypatch.setattr(engine, "poll", list)
     with pytest.raises(EngineError, match="idle while 4 trajectories wait"):
@@ -302,7 +308,9 @@ def test_an_engine_that_gives_no_answer(pool: Any, five: Any, scripted: Any, mon
     assert not engine._queue
 
 
-def test_empty_messages_come_to_an_end(pool: Any, plan: Any, task: Any, toy: Any, scripted: Any) -> None:
+def test_empty_messages_come_to_an_end(
+    pool: Any, plan: Any, task: Any, toy: Any, scripted: Any
+) -> None:
     """ENV-15: even without a limit on invalid turns."""
     for guards, stop in (
         (Guards(), StopReason.INVALID_STREAK),
@@ -315,7 +323,9 @@ def test_empty_messages_come_to_an_end(pool: Any, plan: Any, task: Any, toy: Any
         assert len(found.turns) == (3 if stop is StopReason.INVALID_STREAK else 6)
 
 
-def test_trajectories_do_not_depend_on_others(plan: Any, toy: Any, limits: Any, signature: Any) -> None:
+def test_trajectories_do_not_depend_on_others(
+    plan: Any, toy: Any, limits: Any, signature: Any
+) -> None:
     """EVAL-8, ENV-14: in any order, with any number at once, in used environments and alone."""
     policy = tiny_policy(context=256)
     plans = [plan(name, env_seed=number) for number, name in enumerate("abcdef")]

@@ -109,8 +109,17 @@ class CacheStep:
             )
         return parts
 
-    def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, *, scale: float,
-               window: int | None, softcap: float | None) -> Tensor:
+    def attend(
+        self,
+        layer: int,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        *,
+        scale: float,
+        window: int | None,
+        softcap: float | None,
+    ) -> Tensor:
         """See `rung.models.packed.Layout`: stores the new keys and values, then attends."""
         keys, values = self._cache.layer(layer, key, value)
         slots, positions = self._write

@@ -21,7 +21,7 @@ def uniforms(seeds: NDArray[np.uint64], counters: NDArray[np.uint64]) -> NDArray
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         z = z ^ (z >> np.uint64(31))
-    return (z >> np.uint64(11)) * 2.0**-53
+    return (z >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def sample(logits: Tensor, temperature: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:

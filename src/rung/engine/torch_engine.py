@@ -206,9 +206,7 @@ class TorchEngine:
             return []
         return self._sample(logits, [rows[i][:2] for i in ready])
 
-    def _sample(
-        self, logits: torch.Tensor, rows: list[tuple[str, _Session]]
-    ) -> list[Completion]:
+    def _sample(self, logits: torch.Tensor, rows: list[tuple[str, _Session]]) -> list[Completion]:
         requests = [session.request for _, session in rows if session.request is not None]
         seeds = np.array([request.seed for request in requests], np.uint64)
         counters = np.array([len(s.tokens) - s.begun for _, s in rows], np.uint64)

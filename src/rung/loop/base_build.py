@@ -236,7 +236,13 @@ def build_base(config: BaseConfig, out: Path, *, tasks: int) -> list[Evaluation]
     Returns:
         one evaluation per tier and mode.
     """
-    facts = train_base(config, out)
+    return judge_base(config, out, train_base(config, out), tasks=tasks)
+
+
+def judge_base(
+    config: BaseConfig, out: Path, facts: dict[str, Any], *, tasks: int
+) -> list[Evaluation]:
+    """Evaluate the policy in `out` and write its `provenance.json`; see `build_base`."""
     run = replace(recipe("office"), model=str(out))
     parts = build_parts(run)
     evaluations = []

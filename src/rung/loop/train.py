@@ -188,7 +188,9 @@ class _Judge:
         self._listener = listener
         self._tiers = evaluated_tiers(config, parts.definition)
         self._counts = {
-            tier: config.evaluation.tasks if tier in config.mix else config.evaluation.tasks_untrained
+            tier: config.evaluation.tasks
+            if tier in config.mix
+            else config.evaluation.tasks_untrained
             for tier in self._tiers
         }
         self._tasks = {

@@ -53,7 +53,8 @@ def load_policy(name: str) -> Policy:
     source = str(base_policy_path()) if name == BASE else name
     try:
         tokenizer: Any = AutoTokenizer.from_pretrained(source)
-        model, report = AutoModelForCausalLM.from_pretrained(
+        loader: Any = AutoModelForCausalLM
+        model, report = loader.from_pretrained(
             source, dtype=torch.float32, output_loading_info=True, ignore_mismatched_sizes=True
         )
         _check_complete(report)

@@ -25,8 +25,17 @@ _LAYERS = {"full_attention", "sliding_attention"}
 class Layout(Protocol):
     """Knows which flat tokens attend to which."""
 
-    def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, *, scale: float,
-               window: int | None, softcap: float | None) -> Tensor:
+    def attend(
+        self,
+        layer: int,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        *,
+        scale: float,
+        window: int | None,
+        softcap: float | None,
+    ) -> Tensor:
         """Attention output `[N, H, D]` from `[N, H, D]` queries and `[N, G, D]` keys, values."""
         ...
 
@@ -72,8 +81,17 @@ class PackedRows:
         positions = [torch.arange(length, device=device) for length in lengths]
         self.position_ids = torch.cat(positions).unsqueeze(0)
 
-    def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, *, scale: float,
-               window: int | None, softcap: float | None) -> Tensor:
+    def attend(
+        self,
+        layer: int,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        *,
+        scale: float,
+        window: int | None,
+        softcap: float | None,
+    ) -> Tensor:
         """See `Layout`. Each sequence is a call of its own, so none pays for a longer one."""
         del layer
         shared = query.shape[1] // key.shape[1]
@@ -94,8 +112,15 @@ class PackedRows:
         return torch.cat(outputs)
 
 
-def masked_attention(query: Tensor, key: Tensor, value: Tensor, allowed: Tensor, *, scale: float,
-                     softcap: float | None) -> Tensor:
+def masked_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    allowed: Tensor,
+    *,
+    scale: float,
+    softcap: float | None,
+) -> Tensor:
     """Plain attention: `[B, H, Q, D]` queries over `[B, G, K, D]`, `allowed` broadcast to scores.
 
     Query heads are grouped by the key/value head that they share, so nothing is copied. Values

@@ -37,9 +37,7 @@ class Slips:
     """Submit the entry of another block."""
 
 
-HUMAN = Slips(
-    skip=0.22, early=0.11, forget=0.4, ignore=0.5, repeat=0.08, wander=0.06, confuse=0.1
-)
+HUMAN = Slips(skip=0.22, early=0.11, forget=0.4, ignore=0.5, repeat=0.08, wander=0.06, confuse=0.1)
 """The demonstrator of the built-in base policy."""
 
 
