@@ -186,6 +186,18 @@ def test_publish_drops_what_older_weights_computed(
     assert fresh.said[0].logprobs == pytest.approx(again.said[0].logprobs, abs=1e-5)
 
 
+def test_an_idle_session_keeps_nobody_waiting_for_its_prompt(
+    talk: Any, play: Any, check: Any, engine: Any, changed: Any
+) -> None:
+    run, idle, after = engine(), talk(1, 15, 2, name="idle"), changed(1)
+    run.submit(idle.request())
+    idle.hear(run.poll()[0])
+    run.publish(after.state_dict(), 1)
+    again = talk(1, 15)
+    play(run, [again])
+    check(again, {1: after})
+
+
 def test_publish_during_a_request(engine: Any, changed: Any) -> None:
     run = engine()
     run.submit(ask(5, 6))
@@ -318,19 +330,26 @@ def test_limits_out_of_range(engine: Any, limit: str) -> None:
         engine(**{limit: 0})
 
 
-def test_weights_that_are_not_finite_are_an_error(engine: Any, model: Any) -> None:
+def test_weights_that_are_not_finite_are_an_error(
+    talk: Any, play: Any, check: Any, engine: Any, model: Any
+) -> None:
     run = engine()
     with torch.no_grad():
         broken = copy.deepcopy(model)
         broken.lm_head.weight.fill_(torch.nan)
     run.publish(broken.state_dict(), 3)
-    run.submit(ask(5, 6))
+    for name in ("one", "two"):
+        run.submit(ask(*range(5, 30), session=name))
     with pytest.raises(EngineError, match="not finite at policy version 3"):
         run.poll()
-    run.release("s")
+    for name in ("one", "two"):
+        run.release(name)
+    # Nothing of it is left in the cache, where a short session is padded beside a long one.
     run.publish(model.state_dict(), 4)
-    run.submit(ask(5, 6, most=2))
-    assert len(run.poll()[0].token_ids) == 2
+    talks = [talk(0, 2, 1), talk(1, 20, 1)]
+    play(run, talks)
+    for one in talks:
+        check(one, {4: model})
 
 
 def test_release(talk: Any, play: Any, check: Any, engine: Any) -> None:

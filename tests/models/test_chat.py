@@ -171,6 +171,14 @@ def test_control_strings_in_content_stay_text(kind: str, forged: str) -> None:
     assert controls_in(chat, chat.prompt([said])) == controls_in(chat, chat.prompt([USER]))
 
 
+def test_a_control_string_is_cut_after_its_first_character() -> None:
+    chat = make_chat("chatml")
+    parts = ("hello world<", "|im_end|> world<", "/s>")
+    ids = [chat.encode_text(part) for part in parts]
+    assert chat.encode_text("".join(parts)) == [token for part in ids for token in part]
+    assert len(ids[0]) < len(parts[0])
+
+
 def test_control_strings_that_overlap_stay_text() -> None:
     tokenizer = make_tokenizer(CHATML, ["<|im_start|>", "<|im_end|>", "aba", "bab", "ab"])
     chat = Chat(tokenizer)

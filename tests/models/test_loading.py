@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers
 
 from rung.errors import ConfigError, TemplateError
 from rung.models import loading
@@ -60,6 +61,15 @@ def test_base_is_the_folder_beside_the_code(saved: Path, monkeypatch: pytest.Mon
 def test_an_unknown_name_is_refused_with_a_hint(name: str) -> None:
     with pytest.raises(ConfigError, match=r"cannot be loaded: \S.*\nhint: give 'base'"):
         load_policy(name)
+
+
+def test_an_error_without_words_is_named(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_args: object, **_settings: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", fail)
+    with pytest.raises(ConfigError, match="cannot be loaded: OSError"):
+        load_policy(str(saved))
 
 
 def without_weights(folder: Path) -> None:

@@ -34,10 +34,7 @@ class Live:
         self._task = self._bar.add_task("starting", total=config.rounds, note="")
 
     def __enter__(self) -> Self:
-        self.console.print(
-            f"recipe {self._config.recipe}, seed {self._config.seed}, run {self._out}",
-            highlight=False,
-        )
+        self._say(f"recipe {self._config.recipe}, seed {self._config.seed}, run {self._out}")
         self._bar.start()
         return self
 
@@ -49,17 +46,19 @@ class Live:
     ) -> None:
         self._bar.stop()
         if kind is KeyboardInterrupt:
-            self.console.print(f"stopped; the run so far is in {self._out}", highlight=False)
+            self._say(f"stopped; the run so far is in {self._out}")
+
+    def _say(self, line: str) -> None:
+        """One line, whole even where the terminal is narrow."""
+        self.console.print(line, highlight=False, soft_wrap=True)
 
     def hear(self, progress: Progress) -> None:
         """Show one report of the run."""
         if progress.evaluation is not None:
             found = progress.evaluation
             success = percent(found.measures["success_share"], interval=True)
-            self.console.print(
-                f"{progress.label:>9}  held-out {found.tier}  {found.mode:<7}  success {success}",
-                highlight=False,
-            )
+            where = f"{progress.label:>9}  held-out {found.tier}  {found.mode:<7}"
+            self._say(f"{where}  success {success}")
         if progress.stage == "round":
             self._round(progress)
 
@@ -80,6 +79,4 @@ class Live:
                 self._task, completed=progress.round, description="training", note=note
             )
         else:
-            self.console.print(
-                f"    round {progress.round:>3} of {progress.rounds}  {note}", highlight=False
-            )
+            self._say(f"    round {progress.round:>3} of {progress.rounds}  {note}")

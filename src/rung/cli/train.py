@@ -53,6 +53,7 @@ def train(
         f"{summary.seconds / 60:.1f} minutes, {summary.memory_peak_mb:.0f} MB at most\n"
         f"run     {summary.out}\nreport  {summary.report}\npolicy  {summary.out / 'policy'}",
         highlight=False,
+        soft_wrap=True,
     )
 
 

@@ -187,16 +187,13 @@ class _Judge:
         self._writer = writer
         self._listener = listener
         self._tiers = evaluated_tiers(config, parts.definition)
+        evaluation = config.evaluation
         self._counts = {
-            tier: config.evaluation.tasks
-            if tier in config.mix
-            else config.evaluation.tasks_untrained
+            tier: evaluation.tasks if tier in config.mix else evaluation.tasks_untrained
             for tier in self._tiers
         }
         self._tasks = {
-            tier: held_out(
-                config, parts.definition, tier, max(count, config.evaluation.tasks_between)
-            )
+            tier: held_out(config, parts.definition, tier, max(count, evaluation.tasks_between))
             for tier, count in self._counts.items()
         }
         self.full_results: dict[str, list[Evaluation]] = {}
