@@ -290,9 +290,11 @@ def test_an_interrupt_in_the_engine_releases_its_sessions(
     assert signature(run.collect(five)) == expected
 
 
-def test_an_engine_with_fewer_slots_than_trajectories(pool: Any, five: Any, check: Any) -> None:
+def test_an_engine_with_fewer_slots_than_trajectories(
+    pool: Any, five: Any, check: Any, limits: Any
+) -> None:
     engine = TorchEngine(tiny_policy().model, slots=1)
-    found = pool(engine, concurrent=5).collect(five)
+    found = pool(engine, concurrent=5, limits=limits(tokens=200, most=8)).collect(five)
     assert [t.id for t in found] == list("abcde")
     for trajectory in found:
         check(trajectory)

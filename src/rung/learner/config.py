@@ -15,7 +15,7 @@ class LearnerConfig:
 
     learning_rate: float = 2e-4
     """AdamW step size. 5e-5 to 2e-4 for the built-in base; 2e-7 to 1e-6 for 7-14B models."""
-    updates_per_round: int = 6
+    updates_per_round: int = 4
     """Optimizer steps in which a round's batch is used up, whole groups in each."""
     micro_batch_tokens: int = 8192
     """Most tokens of one forward and backward pass; memory grows with it, results do not change
