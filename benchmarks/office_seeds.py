@@ -25,7 +25,9 @@ def main() -> None:
         seed: train(replace(recipe(options.recipe), seed=seed), options.out / f"seed{seed}")
         for seed in range(options.seeds)
     }
-    print(f"{platform.machine()}, {platform.processor() or 'CPU'}, seeds 0 to {options.seeds - 1}\n")
+    print(
+        f"{platform.machine()}, {platform.processor() or 'CPU'}, seeds 0 to {options.seeds - 1}\n"
+    )
     print(*table(summaries), sep="\n")
 
 

@@ -99,7 +99,7 @@ def test_play_lets_a_person_solve_a_task():
     played = rung("play", "--seed", "3", text="\n".join(["help", *typed]) + "\n")
     assert "success, return" in played.stdout
     wrong = rung("play", "--seed", "3", text="dance\nsubmit_result answer=42\n")
-    assert "format error, no_json" in wrong.stdout
+    assert "format error, unknown_action" in wrong.stdout
     assert "wrong_submission" in wrong.stdout
 
 

@@ -100,7 +100,7 @@ class RunConfig:
     """`base`, a folder, or a hub name."""
     seed: int = 0
     """Root of every random stream of training."""
-    rounds: int = 20
+    rounds: int = 32
     """Passes of collect and update."""
     mix: dict[str, float] = field(default_factory=lambda: {"E1": 1.0})
     """Tier -> share of the training tasks."""
