@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from rich.box import SIMPLE
 from rich.table import Table
 
 from rung.loop.intervals import Measure
@@ -26,7 +27,9 @@ def evaluation_table(
 ) -> Table:
     """One row per policy, tier and mode, for a terminal of `width` columns."""
     shares = {**_SHARES, **_MORE} if width >= _WIDE else _SHARES
-    table = Table(title="Held-out tasks; success with its 95 % interval", title_justify="left")
+    table = Table(
+        title="Held-out tasks; success with its 95 % interval", title_justify="left", box=SIMPLE
+    )
     for name in ("tier", "mode", "policy"):
         table.add_column(name, no_wrap=True)
     for name in ("tasks", "success", "turns", *shares.values()):
