@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from rung.core import Action, Task
-from rung.envs import Definition, Subgoal, Template, make, tool
+from rung.envs import Definition, Expert, Subgoal, Template, make, tool
 
 
 @dataclass
@@ -31,21 +33,21 @@ def leave(shop: Shop) -> str:
     return "goodbye"
 
 
-def draw(random):
+def draw(random: np.random.Generator) -> Task:
     prices = dict(zip(["tea", "rice", "salt"], random.permutation(99)[:3].tolist(), strict=True))
     text = f"Buy the cheapest of {', '.join(prices)} and leave."
     return Task.make(environment="shop", template="cheapest", text=text, data={"prices": prices})
 
 
-def right(shop):
-    return shop.basket == [min(shop.prices, key=shop.prices.get)]
+def right(shop: Shop) -> bool:
+    return shop.basket == [min(shop.prices, key=lambda item: shop.prices[item])]
 
 
-def expert(task):
+def expert(task: Task) -> Expert:
     costs = {}
     for item in task.data["prices"]:
         costs[item] = int((yield Action("price", {"item": item})))
-    yield Action("buy", {"item": min(costs, key=costs.get), "confirm": True})
+    yield Action("buy", {"item": min(costs, key=lambda item: costs[item]), "confirm": True})
     yield Action("leave", {})
 
 

@@ -106,7 +106,7 @@ def train_base(config: BaseConfig, out: Path) -> dict[str, Any]:
         _fit(model, cloning, updates, config.learning_rate * 0.5**number, final=0.02)
         for number, updates in enumerate(config.cycles)
     ]
-    model.to(torch.bfloat16).save_pretrained(out)
+    model.bfloat16().save_pretrained(out)
     return {
         "parameters": sum(p.numel() for p in model.parameters()),
         "copy": copied,
@@ -167,7 +167,7 @@ def _fit(
 
     The learning rate rises over the first 3 % and falls by a cosine to the share `final`.
     """
-    matrices = [p for n, p in model.model.layers.named_parameters() if p.ndim == 2]
+    matrices = [p for p in model.model.layers.parameters() if p.ndim == 2]
     chosen = {id(p) for p in matrices}
     others = [p for p in model.parameters() if id(p) not in chosen]
     optimizers = [
