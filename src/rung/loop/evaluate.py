@@ -9,6 +9,7 @@ from rung.curriculum import EVAL
 from rung.envs import Definition, make
 from rung.errors import TaskError, boundary
 from rung.loop.build import Parts
+from rung.loop.demonstrations import play
 from rung.loop.measures import Evaluation, evaluation_of
 from rung.loop.recipe import RunConfig
 from rung.rollout import Plan
@@ -68,16 +69,8 @@ def expert_turns(definition: Definition[Any], tasks: Sequence[Task]) -> dict[str
     turns: dict[str, int] = {}
     try:
         for task in tasks:
-            env.reset(seed=0, options={"task": task})
             with boundary(TaskError, f"the expert on task {task.id}"):
-                policy = definition.expert(task)
-                action = next(policy)
-                count, ended = 0, False
-                while not ended:
-                    observation, _, terminated, truncated, _ = env.step(action.text)
-                    count, ended = count + 1, terminated or truncated
-                    action = action if ended else policy.send(observation)
-            turns[task.id] = count
+                turns[task.id] = len(play(env, task, definition.expert(task)).turns)
     finally:
         env.close()
     return turns
