@@ -10,15 +10,16 @@ from rich.table import Table
 from rung.loop.intervals import Measure
 from rung.loop.measures import Evaluation
 
-_SHARES = {"step_efficiency": "efficiency", "subgoal_share": "subgoals"}
+_SHARES = {"subgoal_share": "subgoals"}
 _MORE = {
+    "step_efficiency": "efficiency",
     "recovery_share": "recovered",
     "format_error_share": "format errors",
     "invalid_share": "invalid",
     "repeated_share": "repeated",
     "unconfirmed_share": "unconfirmed",
 }
-_WIDE = 130
+_WIDE = 160
 """Columns of a terminal from which all shares are shown; the report has them in any case."""
 
 
@@ -30,9 +31,9 @@ def evaluation_table(
     table = Table(
         title="Held-out tasks; success with its 95 % interval", title_justify="left", box=SIMPLE
     )
-    for name in ("tier", "mode", "policy"):
+    for name in ("tier", "mode", "policy (tasks)"):
         table.add_column(name, no_wrap=True)
-    for name in ("tasks", "success", "turns", *shares.values()):
+    for name in ("success", "turns", *shares.values()):
         table.add_column(name, justify="right", no_wrap=True)
     every = [(label, e) for label, found in evaluations.items() for e in found]
     for label, found in sorted(every, key=lambda pair: (pair[1].tier, pair[1].mode)):
@@ -41,8 +42,7 @@ def evaluation_table(
         table.add_row(
             found.tier,
             found.mode,
-            label,
-            str(found.tasks),
+            f"{label} ({found.tasks})",
             percent(measures["success_share"], interval=True),
             "-" if turns is None else f"{turns:.1f}",
             *(percent(measures[name]) for name in shares),
