@@ -22,7 +22,7 @@ SMALL = BaseConfig(
     hidden=32,
     copy_updates=2,
     copy_tokens=300,
-    cycles=(2, 1),
+    clone_updates=2,
     batch_tokens=1500,
 )
 SHARE = {"E1": 0.5, "E2": 0.3, "E3": 0.2}

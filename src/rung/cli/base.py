@@ -33,7 +33,7 @@ def build(
     logging.getLogger("rung").setLevel(logging.INFO)
     config = BaseConfig(seed=seed)
     if updates is not None:
-        config = replace(config, cycles=(updates,))
+        config = replace(config, clone_updates=updates)
     evaluations = build_base(config, out, tasks=tasks)
     if as_json:
         print(json.dumps({"folder": str(out), "evaluations": as_data({"base": evaluations})}))

@@ -62,9 +62,8 @@ class BaseConfig:
     """Optimizer steps of copying; without them cloning takes several times as long to begin."""
     copy_tokens: int = 4096
     """Tokens of one of these."""
-    cycles: tuple[int, ...] = (950, 600)
-    """Optimizer steps of cloning: cosine cycles with warm restarts, each at half the rate of the
-    one before. Source: Loshchilov and Hutter, SGDR, arXiv 1608.03983."""
+    clone_updates: int = 2800
+    """Optimizer steps of cloning."""
     batch_tokens: int = 10_000
     """Tokens of one of these."""
     learning_rate: float = 5e-3
@@ -102,10 +101,7 @@ def train_base(config: BaseConfig, out: Path) -> dict[str, Any]:
     copying = _copies(seeds, config, len(tokenizer))
     copied = _fit(model, copying, config.copy_updates, config.learning_rate, final=1.0)
     cloning = _demonstrations(out, config)
-    cloned = [
-        _fit(model, cloning, updates, config.learning_rate * 0.5**number, final=0.02)
-        for number, updates in enumerate(config.cycles)
-    ]
+    cloned = _fit(model, cloning, config.clone_updates, config.learning_rate, final=0.02)
     model.bfloat16().save_pretrained(out)
     return {
         "parameters": sum(p.numel() for p in model.parameters()),
@@ -142,8 +138,8 @@ def _copies(seeds: Seeds, config: BaseConfig, vocabulary: int) -> Iterator[list[
         yield pairs
 
 
-def _demonstrations(tokenizer: Path, config: BaseConfig, start: int = 0) -> Iterator[list[Pair]]:
-    """Batches of demonstrations from number `start` on, made ahead in another process."""
+def _demonstrations(tokenizer: Path, config: BaseConfig) -> Iterator[list[Pair]]:
+    """Batches of demonstrations, made ahead in another process."""
     ahead = 4
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as workers:
 
@@ -152,8 +148,8 @@ def _demonstrations(tokenizer: Path, config: BaseConfig, start: int = 0) -> Iter
                 batch, tokenizer, config.seed, index, config.share, config.batch_tokens
             )
 
-        waiting = [ask(start + index) for index in range(ahead)]
-        index = start + ahead
+        waiting = [ask(index) for index in range(ahead)]
+        index = ahead
         while True:
             yield waiting.pop(0).result()
             waiting.append(ask(index))

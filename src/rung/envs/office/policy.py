@@ -37,13 +37,22 @@ class Slips:
     """Submit the entry of another block."""
 
 
-HUMAN = Slips(skip=0.22, early=0.11, forget=0.4, ignore=0.5, repeat=0.08, wander=0.06, confuse=0.1)
+HUMAN = Slips(skip=0.25, early=0.12, forget=0.4, ignore=0.5, repeat=0.08, wander=0.06, confuse=0.12)
 """The demonstrator of the built-in base policy."""
 
 
 def expert(task: Task) -> Expert:
     """Solves every task."""
     return demonstrator(task, np.random.default_rng(0), Slips())
+
+
+def undo(action: Action) -> Action | None:
+    """The edit that takes back an edit; the undo of an undo makes it again."""
+    if action.name != "edit_document":
+        return None
+    path, text = action.arguments["path"], action.arguments["text"]
+    old = action.arguments.get("find") or "draft"
+    return Action("edit_document", {"path": path, "text": old, "mode": "replace", "find": text})
 
 
 def demonstrator(task: Task, generator: np.random.Generator, slips: Slips = HUMAN) -> Expert:
