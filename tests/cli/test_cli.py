@@ -123,7 +123,8 @@ def test_base_show_tells_where_it_comes_from():
     assert shown["success"]["E1 sampled"] <= 0.4
 
 
-def test_ctrl_c_leaves_a_readable_run(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_a_readable_run(tmp_path, number):
     out = tmp_path / "run"
     process = subprocess.Popen(
         [
@@ -151,7 +152,7 @@ def test_ctrl_c_leaves_a_readable_run(tmp_path):
         if metrics.exists() and metrics.read_text().count("\n") >= 1:
             break
         time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
@@ -159,3 +160,68 @@ def test_ctrl_c_leaves_a_readable_run(tmp_path):
     from rung.runs import read_run
 
     assert read_run(out).metrics()
+
+
+def test_tasks_are_drawn_shown_and_validated(tmp_path):
+    file = tmp_path / "tasks.jsonl"
+    options = ["--tier", "E1", "--tier", "E3", "--count", "6", "--split", "eval", "--seed", "4"]
+    assert rung("tasks", "sample", "office", *options, "--out", str(file)).returncode == 0
+    assert rung("tasks", "sample", "office", *options).stdout == file.read_text()
+    shown = [
+        json.loads(line)
+        for line in rung("tasks", "show", str(file), "--json").stdout.split("\n")
+        if line
+    ]
+    assert {task["split"] for task in shown} == {"eval"}
+    assert {task["id"].split("/")[1] for task in shown} == {"E1", "E3"}
+    assert shown[0]["text"] in rung("tasks", "show", str(file)).stdout
+    done = rung("tasks", "validate", str(file))
+    assert (done.returncode, done.stdout) == (0, "6 of 6 tasks are sound\n")
+
+
+def test_a_task_that_cannot_be_solved_is_named(tmp_path):
+    line = json.loads(rung("tasks", "sample", "office", "--count", "1").stdout)
+    name = line.pop("id")
+    line["step_limit"] = 2
+    (tmp_path / "t.jsonl").write_text(json.dumps(line) + "\n")
+    done = rung("tasks", "validate", str(tmp_path / "t.jsonl"), "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout) == {
+        "tasks": 1,
+        "wrong": {name: "the expert ends with: step_limit"},
+    }
+    (tmp_path / "t.jsonl").write_text("{}\n")
+    done = rung("tasks", "validate", str(tmp_path / "t.jsonl"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "t.jsonl:1: not a task" in done.stderr
+
+
+def test_an_audit_names_the_cheat_that_pays(tmp_path):
+    (tmp_path / "generous.py").write_text(
+        "from dataclasses import replace\n"
+        "from rung.envs import RewardTable\n"
+        "from rung.envs.office import office\n"
+        "short = tuple(t for t in office().templates if t.name == 'compare_prices')\n"
+        "bad = replace(office(), templates=short, rewards=RewardTable(turn=-0.05))\n"
+        "good = replace(office(), templates=short)\n"
+    )
+    path = str(tmp_path)
+    done = rung("audit", "generous:bad", "--tasks", "1", "--json", PYTHONPATH=path)
+    assert done.returncode == 1, done.stderr
+    wrong = [f for f in json.loads(done.stdout)["findings"] if not f["ok"]]
+    assert "farm query_database" in wrong[0]["detail"]
+    done = rung("audit", "generous:good", "--tasks", "1", PYTHONPATH=path)
+    assert done.returncode == 0, done.stderr
+    assert "compare_prices" in done.stdout
+    assert "ok    cheating does not pay" in done.stdout
+
+
+def test_a_policy_is_judged_on_the_live_stage(tmp_path):
+    options = ["--tasks", "2", "--mode", "greedy", "--json"]
+    live = ["--stage", "live", "--set", f"live.database=sqlite:{tmp_path}"]
+    done = rung("eval", "base", *options, *live)
+    assert done.returncode == 0, done.stderr
+    simulated = rung("eval", "base", *options)
+    assert json.loads(done.stdout) == json.loads(simulated.stdout)
+    assert list(tmp_path.iterdir()) == []
+    assert "no stage 'lve'" in rung("eval", "base", "--stage", "lve", "--tasks", "1").stderr

@@ -4,9 +4,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rung.core import Task
-from rung.envs import Definition, RewardTable, Template
-from rung.errors import TaskError
+from rung.core import Action, FormatErrorKind, Task
+from rung.envs import Definition, RewardTable, Template, make
+from rung.errors import ConfigError, TaskError
 
 
 def never(_generator: np.random.Generator) -> Task:
@@ -78,3 +78,29 @@ def test_short_instructions_are_signatures(toy: Definition[Any]) -> None:
 def test_process_rewards_are_a_fifth_of_success_by_default() -> None:
     assert RewardTable().process == 2.0
     assert RewardTable().success == 10.0
+
+
+def test_tools_open_at_other_tiers(toy: Definition[Any], toy_task: Task) -> None:
+    later = toy.opening({"rows": "E2", "late": "E1"})
+    assert {tool.name: tool.tier for tool in later.tools}["rows"] == "E2"
+    env = make(later)
+    env.reset(seed=0, options={"task": toy_task})
+    closed = env.step(Action("rows", {"count": 1}).text)
+    assert closed[4]["turn"].move.kind is FormatErrorKind.NOT_OPEN_YET
+    assert env.step(Action("late", {}).text)[0] == "late"
+    assert [tool.tier for tool in toy.opening({}).tools] == [tool.tier for tool in toy.tools]
+
+
+@pytest.mark.parametrize(
+    ("tiers", "message"),
+    [
+        ({"row": "E2"}, "did you mean 'rows'"),
+        ({"rows": "E9"}, "cannot open at tier 'E9'"),
+        ({"finish": "E2"}, "no tool that ends the trajectory is open at E1"),
+    ],
+)
+def test_tools_that_cannot_open_so(
+    toy: Definition[Any], tiers: dict[str, str], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        toy.opening(tiers)

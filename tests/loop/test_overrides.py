@@ -3,7 +3,8 @@ from dataclasses import fields, replace
 
 import pytest
 
-from rung.envs import Guards
+from rung.curriculum import LadderConfig
+from rung.envs import Guards, LiveConfig
 from rung.errors import ConfigError
 from rung.learner import LearnerConfig
 from rung.loop.overrides import apply, keys
@@ -161,9 +162,11 @@ def test_keys_are_all_fields():
         "rollout.": RolloutConfig,
         "learner.": LearnerConfig,
         "evaluation.": EvaluationConfig,
+        "ladder.": LadderConfig,
+        "live.": LiveConfig,
     }
     expected = {p + f.name for p, section in sections.items() for f in fields(section)}
-    assert set(keys(CONFIG)) == expected - {"guards", "rollout", "learner", "evaluation"}
+    assert set(keys(CONFIG)) == expected - {name.removesuffix(".") for name in sections}
     assert len(keys(CONFIG)) == len(set(keys(CONFIG)))
 
 

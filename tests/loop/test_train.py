@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from rung.curriculum import split_of
+from rung.curriculum import LadderConfig, split_of
+from rung.envs import load
+from rung.errors import ConfigError
+from rung.loop.build import held_out, train_stream
 from rung.loop.recipe import EvaluationConfig
 from rung.loop.recipes import recipe
 from rung.loop.saved import config_of
@@ -167,3 +170,69 @@ def test_a_broken_environment_costs_its_trajectories_and_nothing_else(tmp_path, 
     assert all("on holiday" in e.fields["error"] for e in faults)
     broken = [t for t in found.trajectories() if t.error]
     assert {t.stop.value for t in broken} == {"infrastructure_fault"}
+
+
+def test_a_ladder_opens_the_next_tier(tmp_path):
+    config = replace(
+        TINY,
+        ladder=LadderConfig(tiers=("E1", "E2"), promote_at=0.05, demote_below=0.0, held_for=1),
+        rollout=replace(TINY.rollout, max_trajectory_tokens=1024),
+        evaluation=EvaluationConfig(tiers=("E1", "E2"), tasks=2, every=0),
+    )
+    train(config, tmp_path / "run")
+    found = read_run(tmp_path / "run")
+    (change,) = (e for e in found.events() if e.kind == "tier_changed")
+    success = found.metrics()[0].values["rollout/success_share_E1"]
+    assert change.fields["change"] == "promotion"
+    assert (change.fields["tier"], change.fields["round"]) == ("E2", 1)
+    assert change.fields["evidence"] == [pytest.approx(success)]
+    first, second = (record.values for record in found.metrics())
+    assert "rollout/success_share_E2" not in first
+    assert "rollout/success_share_E2" in second
+    assert (first["curriculum/open_count"], first["curriculum/share_E2"]) == (2, 0.6)
+    assert {e.fields["tasks"] for e in found.events() if e.kind == "evaluation"} == {2}
+
+
+def test_a_ladder_with_a_tier_that_the_environment_lacks(tmp_path):
+    config = replace(TINY, ladder=LadderConfig(tiers=("E1", "E9")))
+    with pytest.raises(ConfigError, match="E9"):
+        train(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_ladder_sets_the_step_limit(tmp_path):
+    config = replace(
+        TINY,
+        ladder=LadderConfig(tiers=("E1",), step_limits=(2, 3), step_rounds=1),
+        evaluation=EvaluationConfig(tiers=(), every=0),
+    )
+    train(config, tmp_path / "run")
+    turns = [
+        max(len(t.turns) for t in read_run(tmp_path / "run").trajectories(kind="train", round=n))
+        for n in (1, 2)
+    ]
+    assert turns == [2, 3]
+
+
+def test_a_redacted_run_holds_nobodys_name(tmp_path, capfd, caplog):
+    """Not in records, metrics, events, the report or the logs; not as tokens either."""
+    config = replace(TINY, rounds=1, guards=replace(TINY.guards, redaction=True, noise={"E1": 0.1}))
+    with caplog.at_level("DEBUG"):
+        train(config, tmp_path / "run")
+    definition, found = load("office"), read_run(tmp_path / "run")
+    streams = [train_stream(config, definition).take(4), held_out(config, definition, "E1", 8)]
+    names = {i.value for tasks in streams for task in tasks for i in definition.identities(task)}
+    assert len(names) > 50
+    chat = load_policy("base").chat
+    recorded = [
+        repr(t) + chat.decode(t.segments[0].token_ids.tolist()) for t in found.trajectories()
+    ]
+    files = [
+        p.read_text("utf-8", "replace")
+        for p in (tmp_path / "run").rglob("*")
+        if p.suffix in (".json", ".jsonl", ".html") and "policy" not in p.parts
+    ]
+    assert len(files) >= 4
+    everything = "\n".join([*recorded, *files, *capfd.readouterr(), caplog.text]).lower()
+    assert "[person-" in everything
+    assert not [name for name in names if name.lower() in everything]

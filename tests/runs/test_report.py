@@ -79,6 +79,14 @@ def test_the_page_holds_tables_curves_and_trajectories(tmp_path):
     assert "KL to the base policy" not in drawn  # nothing but NaN
 
 
+def test_a_change_of_tiers_is_told_with_its_evidence(tmp_path):
+    folder = tmp_path / "run"
+    run = RunWriter.create(folder, config={}, seed=0, recipe="office", versions={})
+    run.event("tier_changed", change="promotion", tier="E2", round=4, evidence=[0.5, 0.47])
+    run.close()
+    assert "promotion of E2 on success of 50%, 47%" in write_report(folder).read_text("utf-8")
+
+
 def test_it_needs_nothing_from_outside(tmp_path):
     page = Page(write_report(make(tmp_path / "run")).read_text("utf-8"))
     assert not {"src", "href", "srcset", "style"} & set(page.attributes)
@@ -124,6 +132,7 @@ def test_hostile_names_stay_text(tmp_path):
     run.event("evaluation", label="base", measures=HOSTILE, stop_reasons=[1])
     run.event("evaluation", label=3, tier=None, round=1, mode="greedy", measures={"turns_mean": 1})
     run.event("warning", message=HOSTILE, round=[1])
+    run.event("tier_changed", change=HOSTILE, tier=HOSTILE, evidence=HOSTILE, round=HOSTILE)
     run.close("failed", error=HOSTILE)
     page = Page(write_report(tmp_path / "run").read_text("utf-8"))
     assert "img" not in page.tags

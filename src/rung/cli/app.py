@@ -6,11 +6,12 @@ Exit codes: 0 done; 1 something failed; 2 wrong usage or configuration; 130 inte
 import json
 import logging
 import os
+import signal
 import sys
 
 import typer
 
-from rung.cli import base, env, evaluation, play, report, train
+from rung.cli import audit, base, env, evaluation, play, report, tasks, train
 from rung.errors import ConfigError, RungError
 
 app = typer.Typer(
@@ -23,12 +24,15 @@ app.command("train")(train.train)
 app.command("eval")(evaluation.evaluate)
 app.command("play")(play.play)
 app.command("report")(report.report)
+app.command("audit")(audit.audit)
 app.add_typer(base.app, name="base")
 app.add_typer(env.app, name="env")
+app.add_typer(tasks.app, name="tasks")
 
 
 def main() -> None:
     """Run the command line."""
+    signal.signal(signal.SIGTERM, _terminated)
     level = os.environ.get("RUNG_LOG", "WARNING").upper()
     logging.basicConfig(level=level, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
     try:
@@ -42,6 +46,11 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
+
+
+def _terminated(_number: int, _frame: object) -> None:
+    """What a scheduler sends ends a command as Ctrl-C does, so that nothing half done is left."""
+    raise KeyboardInterrupt
 
 
 def _say(error: RungError) -> None:

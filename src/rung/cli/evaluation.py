@@ -22,6 +22,9 @@ def evaluate(
     mode: Annotated[
         list[str] | None, typer.Option(help="greedy or sampled; may be repeated.")
     ] = None,
+    stage: Annotated[
+        str | None, typer.Option(help="simulated or live; live.* says where and what it may do.")
+    ] = None,
     settings: Settings = [],  # noqa: B006
     as_json: AsJson = False,
 ) -> None:
@@ -48,6 +51,8 @@ def evaluate(
         config = replace(config, model=str(folder / "policy"))
     else:
         config = replace(find(recipe or DEFAULT), model=policy)
+    if stage is not None:
+        config = replace(config, stage=stage)
     config = apply(config, settings)
     parts = build_parts(config)
     found = []

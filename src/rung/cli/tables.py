@@ -1,12 +1,14 @@
-"""Evaluations as tables."""
+"""Evaluations and audits as tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from rich.box import SIMPLE
+from rich.markup import escape
 from rich.table import Table
 
+from rung.loop.audit import Return
 from rung.loop.intervals import Measure
 from rung.loop.measures import Evaluation
 
@@ -46,6 +48,26 @@ def evaluation_table(
             percent(measures["success_share"], interval=True),
             "-" if turns is None else f"{turns:.1f}",
             *(percent(measures[name]) for name in shares),
+        )
+    return table
+
+
+def audit_table(returns: Sequence[Return]) -> Table:
+    """One row per template and policy."""
+    table = Table(title="Returns with 95 % bounds", title_justify="left", box=SIMPLE)
+    for name in ("tier", "template", "policy"):
+        table.add_column(name, no_wrap=True)
+    for name in ("return", "bounds", "solved"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for before, found in zip([None, *returns], returns, strict=False):
+        first = before is None or (before.tier, before.template) != (found.tier, found.template)
+        table.add_row(
+            found.tier if first else "",
+            found.template if first else "",
+            f"{found.policy} (!)" if found.pays else found.policy,
+            f"{found.earned.value:.2f}",
+            escape(f"[{found.earned.low:.2f}, {found.earned.high:.2f}]"),
+            f"{100 * found.success:.0f} %",
         )
     return table
 

@@ -6,13 +6,17 @@ from rung.envs.definition import (
     TIERS,
     Definition,
     Expert,
+    Identity,
     RewardTable,
     Subgoal,
     Template,
 )
 from rung.envs.invalid_streak import InvalidStreak
+from rung.envs.live import LiveConfig
+from rung.envs.noise import Noise
 from rung.envs.observation_limit import ObservationLimit
 from rung.envs.parsing import parse_action
+from rung.envs.redaction import Redaction, redacted
 from rung.envs.repetition import Repetition
 from rung.envs.stack import Guards, load, make, names
 from rung.envs.step_limit import StepLimit
@@ -28,8 +32,12 @@ __all__ = [
     "Expert",
     "Finding",
     "Guards",
+    "Identity",
     "InvalidStreak",
+    "LiveConfig",
+    "Noise",
     "ObservationLimit",
+    "Redaction",
     "Repetition",
     "RewardTable",
     "StepLimit",
@@ -45,5 +53,6 @@ __all__ = [
     "make",
     "names",
     "parse_action",
+    "redacted",
     "tool",
 ]

@@ -14,7 +14,8 @@ from typing import Any
 from gymnasium.utils.env_checker import check_env
 
 from rung.core import StopReason, Task
-from rung.envs.definition import Definition, Expert, Template
+from rung.envs.definition import Definition
+from rung.envs.playing import Agent, acting, all_tasks, play, saying, tasks_of
 from rung.envs.spaces import ToolCalls
 from rung.envs.stack import make
 from rung.envs.text_actions import TextActions
@@ -24,10 +25,7 @@ from rung.seeding import Seeds
 PROCESS_SHARE = 0.3
 """Largest sum of process rewards, as a share of the success reward."""
 _FEW = 2
-_LONGEST = 1_000
-
-Agent = Callable[[str], str | None]
-"""From an observation to a message; None when it has nothing more to say."""
+_SEEDS = Seeds(0).child("check")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +88,8 @@ def _tools(definition: Definition[Any], _tasks: int) -> str:
 
 def _templates(definition: Definition[Any], tasks: int) -> str:
     for template in definition.templates:
-        drawn = list(_tasks_of(template, tasks))
-        if drawn != list(_tasks_of(template, tasks)):
+        drawn = list(tasks_of(template, tasks, seeds=_SEEDS))
+        if drawn != list(tasks_of(template, tasks, seeds=_SEEDS)):
             raise TaskError(
                 f"template {template.name!r} draws other tasks from the same seed",
                 hint="use nothing random but the generator that it is given",
@@ -107,9 +105,8 @@ def _templates(definition: Definition[Any], tasks: int) -> str:
 def _determinism(definition: Definition[Any], _tasks: int) -> str:
     with closing(make(definition)) as one, closing(make(definition)) as two:
         for task, agent in _games(definition):
-            first = _play(one, task, agent)
-            second = _play(two, task, _saying(first.messages))
-            if first.record != second.record:
+            first = play(one, task, agent)
+            if first != play(two, task, saying(first.messages)):
                 raise TaskError(f"task {task.id!r}: the same actions give other results")
     return "same task, seed and actions give the same bytes (in this process)"
 
@@ -117,9 +114,9 @@ def _determinism(definition: Definition[Any], _tasks: int) -> str:
 def _state(definition: Definition[Any], _tasks: int) -> str:
     with closing(make(definition)) as one, closing(make(definition)) as two:
         for task, agent in _games(definition):
-            messages = _play(one, task, agent).messages
+            messages = play(one, task, agent).messages
             half = len(messages) // 2
-            _play(one, task, _saying(messages[:half]))
+            play(one, task, saying(messages[:half]))
             saved = json.dumps(one.state_dict())
             two.load_state_dict(json.loads(saved))
             if json.dumps(two.state_dict()) != saved:
@@ -133,8 +130,8 @@ def _expert(definition: Definition[Any], tasks: int) -> str:
     if definition.expert is None:
         return "no expert to check"
     with closing(make(definition)) as env:
-        for task in _all_tasks(definition, tasks):
-            stop = _play(env, task, _expert_agent(definition.expert(task))).stop
+        for task in all_tasks(definition, tasks, seeds=_SEEDS):
+            stop = play(env, task, acting(definition.expert(task))).stop
             if stop is not StopReason.SUCCESS:
                 raise TaskError(f"the expert ends task {task.id!r} with: {stop or 'no submission'}")
     return f"the expert solves {tasks} tasks of each template"
@@ -154,13 +151,13 @@ def _random(definition: Definition[Any], tasks: int) -> str:
 def _stay_below(definition: Definition[Any], tasks: int, calls: ToolCalls) -> None:
     """Raise if an agent that samples `calls` comes within the success reward of the expert."""
     with closing(make(definition)) as env:
-        for task in _all_tasks(definition, tasks):
-            cheat = _play(env, task, lambda _observation: calls.sample())
+        for task in all_tasks(definition, tasks, seeds=_SEEDS):
+            cheat = play(env, task, lambda _observation: calls.sample())
             if cheat.stop is StopReason.SUCCESS:
                 raise TaskError(f"it solves task {task.id!r}")
             if definition.expert is None:
                 continue
-            best = _play(env, task, _expert_agent(definition.expert(task)))
+            best = play(env, task, acting(definition.expert(task)))
             if best.total - cheat.total < definition.rewards.success:
                 raise TaskError(
                     f"at task {task.id!r} it earns {cheat.total:.2f} and the expert "
@@ -181,72 +178,14 @@ _CHECKS: dict[str, _Check] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Played:
-    messages: list[str]
-    record: list[str]
-    """One line per turn, and the content of the state at the end."""
-    total: float
-    stop: StopReason | None
-
-
-def _play(env: TextActions, task: Task, agent: Agent) -> _Played:
-    """What `agent` does at `task`, until it ends or falls silent."""
-    observation, _ = env.reset(seed=0, options={"task": task})
-    messages: list[str] = []
-    record = [observation]
-    total, stop = 0.0, None
-    while stop is None and len(messages) < _LONGEST:
-        message = agent(observation)
-        if message is None:
-            break
-        observation, reward, _, _, info = env.step(message)
-        stop = info["stop"]
-        total += reward
-        messages.append(message)
-        record.append(repr((observation, info["reward"], info["turn"], stop)))
-    record.append(env.base.fingerprint())
-    return _Played(messages, record, total, stop)
-
-
 def _continue(env: TextActions, messages: list[str]) -> list[str]:
     return [repr(env.step(message)) for message in messages]
-
-
-def _saying(messages: list[str]) -> Agent:
-    waiting = iter(messages)
-    return lambda _observation: next(waiting, None)
-
-
-def _expert_agent(expert: Expert) -> Agent:
-    started = False
-
-    def act(observation: str) -> str | None:
-        nonlocal started
-        try:
-            action = expert.send(observation) if started else next(expert)
-        except StopIteration:
-            return None
-        started = True
-        return action.text
-
-    return act
 
 
 def _games(definition: Definition[Any]) -> Iterator[tuple[Task, Agent]]:
     """A few tasks of each template, each for random play and for the expert if there is one."""
     calls = ToolCalls(definition.tools, seed=0)
-    for task in _all_tasks(definition, _FEW):
+    for task in all_tasks(definition, _FEW, seeds=_SEEDS):
         yield task, lambda _observation: calls.sample()
         if definition.expert is not None:
-            yield task, _expert_agent(definition.expert(task))
-
-
-def _tasks_of(template: Template, count: int) -> Iterator[Task]:
-    for index in range(count):
-        yield template.draw(Seeds(0).generator("check", template.tier, template.name, index))
-
-
-def _all_tasks(definition: Definition[Any], count: int) -> Iterator[Task]:
-    for template in definition.templates:
-        yield from _tasks_of(template, count)
+            yield task, acting(definition.expert(task))

@@ -1,14 +1,15 @@
 """Definition: everything that makes an environment, as plain functions and data."""
 
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from rung.core import Action, Task
+from rung.envs.live import LiveConfig
 from rung.envs.tools import ToolSpec
-from rung.errors import TaskError
+from rung.errors import ConfigError, TaskError, nearest
 
 S = TypeVar("S")
 
@@ -59,7 +60,20 @@ class Template:
     """A task, as a function of the generator alone."""
 
 
-def _nothing(_state: Any) -> None:
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Personal data that an environment made up or was given."""
+
+    kind: str
+    """A lower-case word, the placeholder's: person, email."""
+    value: str
+
+
+def _no_identities(_task: Task) -> tuple[Identity, ...]:
+    return ()
+
+
+def _nothing(_: Any) -> None:
     return None
 
 
@@ -80,8 +94,15 @@ class Definition(Generic[S]):
     """What a model has to know besides the tools."""
     rewards: RewardTable = RewardTable()
     expert: Callable[[Task], Expert] | None = None
+    identities: Callable[[Task], Iterable[Identity]] = _no_identities
+    """The personal data in a task, for `Redaction`."""
+    undo: Callable[[Action], Action | None] = _nothing
+    """The action that takes back what another did, or None; used by `rung audit`. The undo of an
+    undo does it again."""
     close: Callable[[S], None] = _nothing
     """Frees what the state holds: folders, connections."""
+    live: Callable[[LiveConfig], "Definition[S]"] | None = None
+    """The same environment on real services."""
     save: Callable[[S], Any] | None = None
     """The state as a JSON value; needed when the state is not a plain dataclass."""
     load: Callable[[Task, Any], S] | None = None
@@ -125,6 +146,47 @@ class Definition(Generic[S]):
                 hint=f"its tiers: {', '.join(self.tiers)}",
             )
         return found
+
+    def on(self, stage: str, config: LiveConfig) -> "Definition[S]":
+        """The environment at a stage, `simulated` or `live`.
+
+        Raises:
+            ConfigError: there is no such stage.
+        """
+        if stage == "simulated":
+            return self
+        if stage != "live" or self.live is None:
+            raise ConfigError(
+                f"environment {self.name!r} has no stage {stage!r}",
+                hint="stages: simulated" + (", live" if self.live else ""),
+            )
+        return self.live(config)
+
+    def opening(self, tiers: Mapping[str, str]) -> "Definition[S]":
+        """The same environment with tools that open at other tiers.
+
+        Args:
+            tiers: tool -> tier from which it is open.
+
+        Raises:
+            ConfigError: there is no such tool or tier, or no tool that ends the trajectory is
+                open at the lowest tier.
+        """
+        names = [tool.name for tool in self.tools]
+        for name, tier in tiers.items():
+            if name not in names:
+                raise ConfigError(
+                    f"environment {self.name!r} has no tool {name!r}", hint=nearest(name, names)
+                )
+            if tier not in TIERS:
+                raise ConfigError(
+                    f"tool {name!r} cannot open at tier {tier!r}", hint=f"tiers: {', '.join(TIERS)}"
+                )
+        tools = tuple(replace(tool, tier=tiers.get(tool.name, tool.tier)) for tool in self.tools)
+        lowest = self.tiers[0]
+        if not any(tool.final and tool.tier <= lowest for tool in tools):
+            raise ConfigError(f"no tool that ends the trajectory is open at {lowest}")
+        return replace(self, tools=tools)
 
     def instructions(self, *, style: str = "full") -> str:
         """The system message: the form of an action, the tools, and `about`.

@@ -2,14 +2,16 @@
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any
 
 from rung.envs.confirmation import Confirmation
 from rung.envs.definition import Definition
 from rung.envs.invalid_streak import InvalidStreak
+from rung.envs.noise import Noise
 from rung.envs.observation_limit import ObservationLimit
+from rung.envs.redaction import Redaction
 from rung.envs.repetition import Repetition
 from rung.envs.step_limit import StepLimit
 from rung.envs.text_actions import TextActions
@@ -29,6 +31,10 @@ class Guards:
     """Repeated actions cost."""
     invalid_streak: int | None = 3
     """Invalid turns in a row that end the trajectory; None: no such end."""
+    noise: dict[str, float] = field(default_factory=dict[str, float])
+    """Tier -> probability that a call fails for a moment; empty: none does."""
+    redaction: bool = False
+    """Personal data is replaced by placeholders in all that the model sees and a run records."""
     observation_characters: int | None = 2_000
     """Length at which an observation is cut; None: never."""
     table_rows: int = 20
@@ -53,6 +59,10 @@ def make(definition: Definition[Any] | str, guards: Guards = Guards()) -> TextAc
         env = Repetition(env)
     if guards.invalid_streak is not None:
         env = InvalidStreak(env, guards.invalid_streak)
+    if guards.noise:
+        env = Noise(env, guards.noise)
+    if guards.redaction:
+        env = Redaction(env)
     if guards.observation_characters is not None:
         env = ObservationLimit(env, guards.observation_characters, guards.table_rows)
     return TextActions(StepLimit(env, guards.step_limit))

@@ -1,4 +1,4 @@
-"""StepLimit: the turns of a trajectory are bounded.
+"""StepLimit: the turns of a trajectory are bounded. Those that noise disturbs do not count.
 
 Reward effect: `unfinished`, when it ends the trajectory; process rewards earned are kept.
 """
@@ -28,7 +28,7 @@ class StepLimit(Guard):
     def step(self, action: Move) -> Step:
         """Carry out the move and count it."""
         step = super().step(action)
-        self._turns += 1
+        self._turns += not step[4]["turn"].noise
         assert self.base.task is not None
         if self._turns < (self.limit or self.base.task.step_limit) or step[4]["stop"] is not None:
             return step

@@ -58,6 +58,13 @@ class ToolEnvironment(gymnasium.Env[str, Move], Generic[S]):
         self._reached: set[str] = set()
         self._ended = False
         self._observation = ""
+        self.start_seed = 0
+        """Seed of the current trajectory."""
+
+    @property
+    def ended(self) -> bool:
+        """True when no further move is accepted."""
+        return self._ended or self.task is None
 
     @property
     def state(self) -> S:
@@ -97,9 +104,9 @@ class ToolEnvironment(gymnasium.Env[str, Move], Generic[S]):
                 hint=f"tiers: {', '.join(TIERS)}",
             )
         self.close()
-        start_seed = seed if seed is not None else int(self.np_random.integers(2**62))
+        self.start_seed = seed if seed is not None else int(self.np_random.integers(2**62))
         with _fault(f"starting task {task.id}"):
-            self._state = self.definition.start(task, Seeds(start_seed).generator("start"))
+            self._state = self.definition.start(task, Seeds(self.start_seed).generator("start"))
         self.task, self._subgoals = task, self._goals_of(task)
         self._reached = set()
         self._reached = set(self._newly_reached())
@@ -129,7 +136,7 @@ class ToolEnvironment(gymnasium.Env[str, Move], Generic[S]):
             ResetNeeded: the trajectory has ended or was never started.
             EnvError: a tool or predicate broke; the trajectory cannot be scored.
         """
-        if self._ended or self.task is None:
+        if self.ended:
             raise gymnasium.error.ResetNeeded("the trajectory has ended: call reset()")
         self._ended = True  # stays so when the environment breaks in this turn
         observation, table, invalid = self._run(action)

@@ -63,6 +63,8 @@ class ToolSpec:
     """Arguments that tell one call from another; by default all but `confirm`."""
     tier: str = "E1"
     """Tier from which the tool is open."""
+    noise: str | None = None
+    """What a call says when it fails for a moment; None: it never does. See `Noise`."""
 
     def __call__(self, state: Any, **arguments: Any) -> "str | Table":
         """Run the tool's function."""
@@ -91,6 +93,7 @@ def tool(
     final: bool = False,
     key_arguments: tuple[str, ...] | None = None,
     tier: str = "E1",
+    noise: str | None = None,
 ) -> Any:
     """Make a ToolSpec out of a function; usable as `@tool` or `@tool(final=True)`.
 
@@ -134,6 +137,7 @@ def tool(
             final=final,
             key_arguments=keys,
             tier=tier,
+            noise=noise,
         )
 
     return build if function is None else build(function)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rung.core import Task
-from rung.curriculum import EVAL, TRAIN, TaskStream
+from rung.curriculum import EVAL, TRAIN, Ladder, TaskStream
 from rung.engine import Engine, Sampling
 from rung.envs import Definition, load, make
 from rung.errors import ConfigError
@@ -36,7 +36,7 @@ def build_parts(config: RunConfig) -> Parts:
     """
     from rung.engine.torch_engine import TorchEngine
 
-    definition = load(config.environment)
+    definition = load(config.environment).on(config.stage, config.live).opening(config.tools)
     policy = load_policy(config.model)
     context = int(policy.model.config.max_position_embeddings)
     limit = min(config.rollout.max_trajectory_tokens, context)
@@ -85,8 +85,13 @@ def build_learner(config: RunConfig, policy: Policy) -> Learner:
 
 
 def train_stream(config: RunConfig, definition: Definition[Any]) -> TaskStream:
-    """Training tasks: the order depends on the run's seed."""
-    return TaskStream(_draws(definition), seeds=Seeds(config.seed), split=TRAIN, mix=config.mix)
+    """Training tasks: the order depends on the run's seed.
+
+    Raises:
+        ConfigError: the mix or the ladder names a tier without tasks.
+    """
+    mix = dict.fromkeys(config.ladder.tiers, 1.0) or config.mix
+    return TaskStream(_draws(definition), seeds=Seeds(config.seed), split=TRAIN, mix=mix)
 
 
 def held_out(config: RunConfig, definition: Definition[Any], tier: str, count: int) -> list[Task]:
@@ -105,6 +110,14 @@ def held_out(config: RunConfig, definition: Definition[Any], tier: str, count: i
 def evaluated_tiers(config: RunConfig, definition: Definition[Any]) -> Sequence[str]:
     """The tiers to evaluate that the environment has."""
     return [tier for tier in config.evaluation.tiers if tier in definition.tiers]
+
+
+def template_weights(ladder: Ladder, definition: Definition[Any]) -> dict[str, list[float]]:
+    """For each open tier one weight per template, in the order of the stream's draw functions."""
+    return {
+        tier: [ladder.learnability(tier, t.name) for t in definition.of_tier(tier)]
+        for tier in ladder.open
+    }
 
 
 def _draws(definition: Definition[Any]) -> dict[str, list[Any]]:

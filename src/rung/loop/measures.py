@@ -9,6 +9,7 @@ import numpy as np
 
 from rung.algorithms import group_returns, has_spread
 from rung.core import FormatError, Group, Trajectory, Turn
+from rung.curriculum import Ladder, Tally
 from rung.loop.intervals import NOTHING, Measure, mean, ratio, share
 
 
@@ -47,6 +48,26 @@ def round_metrics(groups: Sequence[Group]) -> dict[str, float]:
         solved = [t.success for t in scored if t.task.tier == tier]
         values[f"rollout/success_share_{tier}"] = _share(solved)
     return values
+
+
+def tallies(groups: Sequence[Group]) -> list[Tally]:
+    """Solved and scored trajectories of each template, for the ladder."""
+    found: dict[tuple[str, str], list[bool]] = {}
+    for group in groups:
+        solved = found.setdefault((group.task.tier, group.task.template), [])
+        solved += [t.success for t in group.trajectories if _is_scored(t)]
+    return [
+        Tally(tier=tier, template=template, solved=sum(solved), tried=len(solved))
+        for (tier, template), solved in found.items()
+    ]
+
+
+def ladder_metrics(ladder: Ladder) -> dict[str, float]:
+    """Where the ladder stands after a round."""
+    return {
+        "curriculum/open_count": float(len(ladder.open)),
+        **{f"curriculum/share_{tier}": share for tier, share in ladder.mix.items()},
+    }
 
 
 RATES: dict[str, Callable[[Turn], bool]] = {

@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from rung.envs import TIERS, Guards
+from rung.curriculum import LadderConfig
+from rung.envs import TIERS, Guards, LiveConfig
 from rung.errors import ConfigError
 from rung.learner import LearnerConfig
 
@@ -96,6 +97,11 @@ class RunConfig:
     """Name of the recipe it came from."""
     environment: str = "office"
     """Built-in name, or `module:attribute` of your own."""
+    stage: str = "simulated"
+    """`simulated`, or `live` on the services of `live`."""
+    live: LiveConfig = field(default_factory=LiveConfig)
+    tools: dict[str, str] = field(default_factory=dict[str, str])
+    """Tool -> tier from which it is open, where that is not the environment's own choice."""
     model: str = "base"
     """`base`, a folder, or a hub name."""
     seed: int = 0
@@ -103,13 +109,19 @@ class RunConfig:
     rounds: int = 32
     """Passes of collect and update."""
     mix: dict[str, float] = field(default_factory=lambda: {"E1": 1.0})
-    """Tier -> share of the training tasks."""
+    """Tier -> share of the training tasks, where there is no ladder."""
+    ladder: LadderConfig = field(default_factory=LadderConfig)
     replay_capacity: int = 1024
     """Most trajectories held between rollout and learner."""
     guards: Guards = field(default_factory=Guards)
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
     learner: LearnerConfig = field(default_factory=LearnerConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+
+    @property
+    def trained_tiers(self) -> tuple[str, ...]:
+        """The tiers that training can reach."""
+        return self.ladder.tiers or tuple(self.mix)
 
     def __post_init__(self) -> None:
         if self.rounds < 0 or self.seed < 0:

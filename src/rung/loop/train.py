@@ -11,21 +11,23 @@ import logging
 import resource
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from rung.core import Group, Task, Trajectory
-from rung.curriculum import TRAIN, assert_disjoint
+from rung.curriculum import TRAIN, Ladder, TaskStream, assert_disjoint
+from rung.envs import redacted
 from rung.loop.build import (
     Parts,
     build_learner,
     build_parts,
     evaluated_tiers,
     held_out,
+    template_weights,
     train_stream,
 )
 from rung.loop.evaluate import MODES, evaluate
-from rung.loop.measures import Evaluation, round_metrics
+from rung.loop.measures import Evaluation, ladder_metrics, round_metrics, tallies
 from rung.loop.recipe import RunConfig
 from rung.loop.versions import versions
 from rung.replay import ReplayPool
@@ -79,6 +81,7 @@ def train(config: RunConfig, out: Path, *, listener: Listener = _quiet) -> Summa
     parts = build_parts(config)
     learner = build_learner(config, parts.policy)
     stream = train_stream(config, parts.definition)
+    ladder = Ladder(config.ladder) if config.ladder.tiers else None
     replay = ReplayPool(config.replay_capacity)
     with RunWriter.create(
         out, config=asdict(config), seed=config.seed, recipe=config.recipe, versions=versions()
@@ -89,7 +92,7 @@ def train(config: RunConfig, out: Path, *, listener: Listener = _quiet) -> Summa
             judge.full("base", round=0)
             for round in range(1, config.rounds + 1):
                 clock.start()
-                tasks = stream.take(config.rollout.tasks_per_round)
+                tasks = _tasks(config, parts, stream, ladder)
                 assert_disjoint(tasks, judge.every_task())
                 trajectories = parts.pool.collect(_plans(config, tasks, round))
                 groups = _groups(trajectories, parts.engine.policy_version)
@@ -103,19 +106,24 @@ def train(config: RunConfig, out: Path, *, listener: Listener = _quiet) -> Summa
 
                 evaluated = judge.between(round)
                 clock.lap("evaluate")
+                climbed = ladder.observe(tallies(groups)) if ladder else ()
+                for change in climbed:
+                    writer.event("tier_changed", **asdict(change))
                 metrics = {
                     **round_metrics(groups),
+                    **(ladder_metrics(ladder) if ladder else {}),
                     **learned,
                     **evaluated,
                     "replay/size_count": float(len(replay)),
                     "replay/dropped_count": float(replay.dropped),
                 }
                 timing = clock.timing(trajectories, learned["learner/trained_tokens_count"])
-                for broken in (t for t in trajectories if t.error):
+                recorded = _recorded(config, parts, trajectories)
+                for broken in (t for t in recorded if t.error):
                     writer.event(
                         "infrastructure_fault", round=round, task=broken.task.id, error=broken.error
                     )
-                writer.trajectories(round, TRAIN, trajectories)
+                writer.trajectories(round, TRAIN, recorded)
                 writer.metrics(round, parts.engine.policy_version, metrics, timing)
                 listener(
                     Progress(
@@ -148,6 +156,19 @@ def train(config: RunConfig, out: Path, *, listener: Listener = _quiet) -> Summa
     return summary
 
 
+def _tasks(
+    config: RunConfig, parts: Parts, stream: TaskStream, ladder: Ladder | None
+) -> tuple[Task, ...]:
+    """The next round's tasks: the fixed mix, or what the ladder wants."""
+    count = config.rollout.tasks_per_round
+    if ladder is None:
+        return stream.take(count)
+    weights = template_weights(ladder, parts.definition)
+    tasks = stream.take(count, mix=ladder.mix, weights=weights)
+    limit = ladder.step_limit
+    return tuple(replace(task, step_limit=limit) for task in tasks) if limit else tasks
+
+
 def _plans(config: RunConfig, tasks: Sequence[Task], round: int) -> list[Plan]:
     """K plans per task: one environment seed for the group, a sampling seed for each member."""
     seeds = Seeds(config.seed).child("rollout", round)
@@ -176,6 +197,15 @@ def _groups(trajectories: Sequence[Trajectory], policy_version: int) -> list[Gro
     ]
 
 
+def _recorded(
+    config: RunConfig, parts: Parts, trajectories: Sequence[Trajectory]
+) -> list[Trajectory]:
+    """Trajectories as the run directory may hold them."""
+    if not config.guards.redaction:
+        return list(trajectories)
+    return [redacted(parts.definition, trajectory) for trajectory in trajectories]
+
+
 class _Judge:
     """Evaluates on fixed held-out tasks, and writes down what it finds."""
 
@@ -189,7 +219,7 @@ class _Judge:
         self._tiers = evaluated_tiers(config, parts.definition)
         evaluation = config.evaluation
         self._counts = {
-            tier: evaluation.tasks if tier in config.mix else evaluation.tasks_untrained
+            tier: evaluation.tasks if tier in config.trained_tiers else evaluation.tasks_untrained
             for tier in self._tiers
         }
         self._tasks = {
@@ -218,7 +248,7 @@ class _Judge:
             return {}
         metrics: dict[str, float] = {}
         count = self._config.evaluation.tasks_between
-        for tier in [tier for tier in self._tiers if tier in self._config.mix]:
+        for tier in [tier for tier in self._tiers if tier in self._config.trained_tiers]:
             for mode in MODES:
                 found = self._play(tier, mode, count, label=f"round {round}", round=round)
                 metrics |= _eval_metrics(found)
@@ -233,7 +263,8 @@ class _Judge:
             mode=mode,
             label=label.replace(" ", ""),
         )
-        self._writer.trajectories(round, f"eval-{mode}-{tier.lower()}", trajectories)
+        recorded = _recorded(self._config, self._parts, trajectories)
+        self._writer.trajectories(round, f"eval-{mode}-{tier.lower()}", recorded)
         self._writer.event(
             "evaluation",
             label=label,

@@ -23,6 +23,12 @@ class EventKind(StrEnum):
     """
     POLICY_PUBLISHED = "policy_published"
     """The engine works with new weights from here on. `round`, `policy_version`."""
+    TIER_CHANGED = "tier_changed"
+    """The curriculum opened or closed a tier.
+
+    `change`: "promotion" or "demotion". `tier`: the tier that opened or closed. `round`: the round
+    after which. `evidence`: success of the tier judged, in the rounds that decided it.
+    """
     WARNING = "warning"
     """Something that a person should look at. `message`; `round` where it has one."""
     INFRASTRUCTURE_FAULT = "infrastructure_fault"

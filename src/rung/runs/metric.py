@@ -167,6 +167,17 @@ REPLAY_DROPPED = Metric(
     "running total",
 )  # fmt: skip
 
+CURRICULUM_OPEN = Metric(
+    "curriculum/open_count", "tiers", "last",
+    "Tiers that the ladder has open after the round; absent without a ladder.",
+    "number of open tiers",
+)  # fmt: skip
+CURRICULUM_SHARE = Metric(
+    "curriculum/share_{tier}", "1", "last",
+    "Share of the next round's tasks that come from one tier; absent without a ladder.",
+    "the ladder's mix after the round",
+)  # fmt: skip
+
 LEARNER_LOSS = Metric(
     "learner/loss", "1", "mean",
     "The loss that was minimised, with all its terms.",

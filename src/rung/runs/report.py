@@ -12,7 +12,7 @@ import base64
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from importlib.resources import files
@@ -138,17 +138,27 @@ def _time(stamp: str) -> datetime:
 
 def _notes(events: Sequence[EventRecord]) -> list[tuple[str, str, str]]:
     """Kind, round and text of the latest events that a person should know of."""
-    kinds = (EventKind.WARNING, EventKind.INFRASTRUCTURE_FAULT, EventKind.INTERRUPTED)
+    kinds = (
+        EventKind.WARNING,
+        EventKind.INFRASTRUCTURE_FAULT,
+        EventKind.INTERRUPTED,
+        EventKind.TIER_CHANGED,
+    )
     found = [
-        (
-            event.kind.replace("_", " "),
-            str(event.fields.get("round", "")),
-            str(event.fields.get("message") or event.fields.get("error") or ""),
-        )
+        (event.kind.replace("_", " "), str(event.fields.get("round", "")), _note(event.fields))
         for event in events
         if event.kind in kinds or event.fields.get("error")
     ]
     return found[-_NOTES:]
+
+
+def _note(fields: Mapping[str, Any]) -> str:
+    if "change" in fields:
+        evidence = fields.get("evidence")
+        shares = evidence if isinstance(evidence, list) else []
+        seen = ", ".join(f"{share:.0%}" for share in shares if isinstance(share, float))
+        return f"{fields['change']} of {fields.get('tier')} on success of {seen or 'nothing known'}"
+    return str(fields.get("message") or fields.get("error") or "")
 
 
 def _numbers(chart: Chart) -> list[tuple[int, list[float | None]]]:

@@ -1,7 +1,17 @@
 """An office task with one block of every sink, small enough to check by eye."""
 
-from collections.abc import Callable
-from typing import Any
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -111,3 +121,75 @@ def work_out(world: World, block: Block) -> str:
 @pytest.fixture
 def value_of() -> Callable[[World, Block], str]:
     return work_out
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """Address of a PostgreSQL server of our own, on loopback."""
+    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    initdb = shutil.which("initdb", path=os.pathsep.join([os.environ["PATH"], *map(str, debian)]))
+    if initdb is None:
+        pytest.skip("PostgreSQL is not installed")
+    # It refuses to run as root, and pytest's own folders are closed to others.
+    user = "postgres" if os.getuid() == 0 else None
+    with tempfile.TemporaryDirectory(prefix="rung-postgres-") as folder:
+        if user is not None:
+            shutil.chown(folder, user)
+        run = partial(subprocess.run, check=True, user=user, cwd=folder, stdout=subprocess.DEVNULL)
+        data, port = f"{folder}/data", free_port()
+        run([initdb, "--pgdata", data, "--auth", "trust", "--username", "rung", "--no-sync"])
+        control = [Path(initdb).with_name("pg_ctl"), "--pgdata", data, "--wait"]
+        settings = f"-c listen_addresses=127.0.0.1 -p {port} -k {folder} -c fsync=off"
+        run([*control, "--log", f"{folder}/log", "--options", settings, "start"])
+        try:
+            yield f"postgresql://rung@127.0.0.1:{port}/postgres"
+        finally:
+            run([*control, "--mode", "immediate", "stop"])
+
+
+class Mailbox(NamedTuple):
+    """A mail server's address and what it received; it refuses the addresses in `refused`."""
+
+    address: str
+    mails: list[EmailMessage]
+    recipients: list[str]
+    refused: set[str]
+
+
+class _Handler:
+    def __init__(self, mailbox: Mailbox) -> None:
+        self.mailbox = mailbox
+
+    async def handle_RCPT(self, _server: Any, _session: Any, envelope: Any, to: str, _: Any) -> str:  # noqa: N802
+        if to in self.mailbox.refused:
+            return "550 no such user"
+        envelope.rcpt_tos.append(to)
+        return "250 OK"
+
+    async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802
+        mail = message_from_bytes(envelope.content, policy=default)
+        assert isinstance(mail, EmailMessage)
+        self.mailbox.mails.append(mail)
+        self.mailbox.recipients.extend(envelope.rcpt_tos)
+        return "250 OK"
+
+
+@pytest.fixture
+def mailbox() -> Iterator[Mailbox]:
+    """A real SMTP server on loopback."""
+    from aiosmtpd.controller import Controller
+
+    port = free_port()
+    box = Mailbox(f"127.0.0.1:{port}", [], [], set())
+    server = Controller(_Handler(box), hostname="127.0.0.1", port=port)
+    server.start()
+    try:
+        yield box
+    finally:
+        server.stop()

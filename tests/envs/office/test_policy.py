@@ -81,7 +81,7 @@ def test_the_expert_by_hand(task: Task) -> None:
 
 def test_human_slips_are_the_recorded_ones() -> None:
     recorded = Slips(
-        skip=0.22, early=0.11, forget=0.4, ignore=0.5, repeat=0.08, wander=0.06, confuse=0.1
+        skip=0.25, early=0.12, forget=0.4, ignore=0.5, repeat=0.08, wander=0.06, confuse=0.12
     )
     assert recorded == HUMAN
 

@@ -6,7 +6,7 @@ import pytest
 
 from rung.envs import Guards, make
 from rung.envs.office import sql
-from rung.envs.office.sql import MAX_SQL, Database, _judge, _problem
+from rung.envs.office.sql import MAX_SQL, Database, _judge, problem
 from rung.errors import ToolError
 
 PRODUCTS = [(f"lamp{n}", n * 7, n, "Acme") for n in range(40)]
@@ -269,7 +269,7 @@ def test_sqlite_itself_refuses_what_slips_through(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Without the two fences in front, the authorizer still stands.
-    monkeypatch.setattr(sql, "_problem", lambda _sql: None)
+    monkeypatch.setattr(sql, "problem", lambda _sql: None)
     for name in ("master", "attach", "pragma", "drop", "update", "create", "vacuum", "recursive",
                  "load_extension", "randomblob", "pragma function", "two statements",
                  "drop after select", "random", "begin"):  # fmt: skip
@@ -280,7 +280,7 @@ def test_sqlite_itself_refuses_what_slips_through(
 def test_literals_do_not_matter_to_the_judgement() -> None:
     _judge.cache_clear()
     for name in ("lamp3", "a -- b", "it''s", ""):
-        assert _problem(f"SELECT price FROM products WHERE name = '{name}'") is None
+        assert problem(f"SELECT price FROM products WHERE name = '{name}'") is None
     assert _judge.cache_info().misses == 1
 
 
@@ -288,13 +288,13 @@ def test_the_judgement_does_not_depend_on_the_depth_of_the_caller() -> None:
     found = []
 
     def deep(query: str, left: int) -> str | None:
-        return deep(query, left - 1) if left else _problem(query)
+        return deep(query, left - 1) if left else problem(query)
 
     def judge() -> None:
         for terms in (20, 60, 100, 120, 140):
             query = f"SELECT {'NOT ' * terms}1"
             _judge.cache_clear()
-            shallow = _problem(query)
+            shallow = problem(query)
             _judge.cache_clear()
             found.append(shallow == deep(query, 850))
 

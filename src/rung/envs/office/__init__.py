@@ -1,9 +1,14 @@
 """The office: look things up, write them down, mail them to the right person, hand in a result."""
 
-from rung.envs.definition import Definition
+from dataclasses import replace
+from functools import partial
+
+from rung.core import Task
+from rung.envs.definition import Definition, Identity
 from rung.envs.office.goal import goal_of
 from rung.envs.office.judge import subgoals, success
-from rung.envs.office.policy import HUMAN, Slips, demonstrator, expert
+from rung.envs.office.live import live
+from rung.envs.office.policy import HUMAN, Slips, demonstrator, expert, undo
 from rung.envs.office.templates import TEMPLATES
 from rung.envs.office.tools import TOOLS
 from rung.envs.office.world import Office, load, save
@@ -19,7 +24,7 @@ ABOUT = (
 
 def office() -> Definition[Office]:
     """The office environment."""
-    return Definition(
+    definition = Definition(
         name="office",
         about=ABOUT,
         tools=TOOLS,
@@ -28,9 +33,21 @@ def office() -> Definition[Office]:
         subgoals=subgoals,
         success=success,
         expert=expert,
+        identities=identities,
+        undo=undo,
         close=Office.close,
         save=save,
         load=load,
+    )
+    return replace(definition, live=partial(live, definition))
+
+
+def identities(task: Task) -> tuple[Identity, ...]:
+    """Names and addresses of the employees."""
+    return tuple(
+        Identity(kind, value)
+        for name, email, _ in goal_of(task).world.employees
+        for kind, value in (("person", name), ("email", email))
     )
 
 

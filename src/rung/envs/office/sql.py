@@ -13,11 +13,15 @@ No operator or function that is let through makes long text out of short text, a
 on the short text that there is, so a step costs little.
 """
 
+import os
 import re
 import sqlite3
+import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 import sqlglot
@@ -57,11 +61,23 @@ _PLAIN = re.compile(r"""(?:[A-Za-z0-9_ \t\r\n=<>!(),.*+%]|'x'|"x"|-(?!-)|/(?!\*)
 class Database:
     """An in-memory SQLite database that a model may query and nobody may change."""
 
-    def __init__(self, tables: dict[str, tuple[tuple[str, ...], Any]]) -> None:
-        """Create it with `tables`: name -> (columns, rows)."""
+    def __init__(
+        self, tables: dict[str, tuple[tuple[str, ...], Any]], *, folder: Path | None = None
+    ) -> None:
+        """Create it with `tables`: name -> (columns, rows).
+
+        Args:
+            tables: what it holds.
+            folder: where to keep it as a file of its own until it is closed; None: in memory.
+        """
         self._tables = frozenset(tables)
+        self._file = None
+        if folder is not None:
+            handle, name = tempfile.mkstemp(prefix="rung-office-", suffix=".db", dir=folder)
+            os.close(handle)
+            self._file = Path(name)
         self._connection = sqlite3.connect(
-            ":memory:", isolation_level=None, check_same_thread=False
+            self._file or ":memory:", isolation_level=None, check_same_thread=False
         )
         for name, (columns, rows) in tables.items():
             self._connection.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
@@ -84,8 +100,8 @@ class Database:
             ToolError: the statement is not allowed, is wrong, or is too expensive.
         """
         sql = sql.rstrip("; \t\r\n")
-        if problem := _problem(sql):
-            raise ToolError(f"SQL: {problem}")
+        if wrong := problem(sql):
+            raise ToolError(f"SQL: {wrong}")
         self._steps = 0
         try:
             cursor = self._connection.execute(sql)
@@ -107,6 +123,8 @@ class Database:
     def close(self) -> None:
         """Free the database."""
         self._connection.close()
+        if self._file is not None:
+            self._file.unlink(missing_ok=True)
 
     def _out_of_budget(self) -> int:
         self._steps += _STEPS_PER_CHECK
@@ -129,15 +147,30 @@ def _fetch(cursor: sqlite3.Cursor) -> tuple[tuple[Any, ...], ...]:
     size = 0
     for row in cursor:
         rows.append(row)
-        size += sum(len(str(cell)) for cell in row)
-        if len(rows) > MAX_ROWS:
-            raise ToolError(f"the query gives over {MAX_ROWS} rows")
-        if size > MAX_RESULT:
-            raise ToolError(f"the query gives over {MAX_RESULT} characters")
+        size += _size(row)
+        if len(rows) > MAX_ROWS or size > MAX_RESULT:
+            break
+    check_size(rows)
     return tuple(rows)
 
 
-def _problem(sql: str) -> str | None:
+def check_size(rows: Sequence[tuple[Any, ...]]) -> None:
+    """Refuse a result that is too large.
+
+    Raises:
+        ToolError: it is.
+    """
+    if len(rows) > MAX_ROWS:
+        raise ToolError(f"the query gives over {MAX_ROWS} rows")
+    if sum(map(_size, rows)) > MAX_RESULT:
+        raise ToolError(f"the query gives over {MAX_RESULT} characters")
+
+
+def _size(row: tuple[Any, ...]) -> int:
+    return sum(len(str(cell)) for cell in row)
+
+
+def problem(sql: str) -> str | None:
     """Why the statement is not allowed, or None."""
     if len(sql) > MAX_SQL or "\0" in sql:
         return f"over {MAX_SQL} characters, or with a NUL"

@@ -7,13 +7,13 @@ from rung.envs.tools import Table, tool
 from rung.errors import ToolError
 
 
-@tool
+@tool(noise="the file is missing for the moment")
 def read_file(office: Office, path: str) -> str:
     """Read a file of the workspace."""
     return office.read(path).rstrip("\n")
 
 
-@tool
+@tool(noise="the query timed out")
 def query_database(office: Office, sql: str) -> Table:
     """Run one SQL SELECT."""
     return office.database.query(sql)
@@ -54,7 +54,9 @@ def send_message(office: Office, to: str, text: str, attachment: str | None = No
     if len(office.messages) >= MAX_MESSAGES:
         raise ToolError("too many messages")
     attached = None if attachment is None else office.read(attachment)
-    office.messages.append(Message(to=to, text=text, attachment=attachment, attached_text=attached))
+    message = Message(to=to, text=text, attachment=attachment, attached_text=attached)
+    office.deliver(message)
+    office.messages.append(message)
     return f"sent to {to}"
 
 

@@ -5,6 +5,7 @@ import re
 import shutil
 import tempfile
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,12 +41,28 @@ class Office:
     and names mean the same on every system: no device names, no two that differ in case only.
     """
 
-    def __init__(self, goal: Goal) -> None:
+    def __init__(
+        self,
+        goal: Goal,
+        *,
+        database: Any = None,
+        parent: Path | None = None,
+        deliver: Callable[[Message], None] = lambda _message: None,
+    ) -> None:
+        """Set up the goal's world.
+
+        Args:
+            goal: world and what to do in it.
+            database: holds the world's tables already; by default one in memory.
+            parent: folder in which the workspace folder is made; by default the system's.
+            deliver: called with each message that is sent.
+        """
         self.goal = goal
+        self.deliver = deliver
         self.messages: list[Message] = []
         self.answer: str | None = None
-        self.database = _database(goal.world)
-        self.folder = Path(tempfile.mkdtemp(prefix="rung-office-"))
+        self.database = database or Database(tables_of(goal.world))
+        self.folder = Path(tempfile.mkdtemp(prefix="rung-office-", dir=parent))
         # Runs once: on `close`, or when an office that nobody closed goes away.
         self._free = weakref.finalize(self, _release, self.database, self.folder)
         for name, text in goal.world.files.items():
@@ -110,19 +127,18 @@ class Office:
         return self.folder / name
 
 
-def _release(database: Database, folder: Path) -> None:
+def _release(database: Any, folder: Path) -> None:
     database.close()
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _database(world: World) -> Database:
-    return Database(
-        {
-            "products": (("name", "price", "stock", "supplier"), world.products),
-            "orders": (("customer", "product", "quantity"), world.orders),
-            "employees": (("name", "email", "team"), world.employees),
-        }
-    )
+def tables_of(world: World) -> dict[str, tuple[tuple[str, ...], Any]]:
+    """The world's tables: name -> (columns, rows)."""
+    return {
+        "products": (("name", "price", "stock", "supplier"), world.products),
+        "orders": (("customer", "product", "quantity"), world.orders),
+        "employees": (("name", "email", "team"), world.employees),
+    }
 
 
 def save(office: Office) -> dict[str, Any]:
@@ -139,7 +155,11 @@ def save(office: Office) -> dict[str, Any]:
 
 def load(task: Task, saved: dict[str, Any]) -> Office:
     """The state from what `save` gave."""
-    office = Office(goal_of(task))
+    return restored(Office(goal_of(task)), saved)
+
+
+def restored(office: Office, saved: dict[str, Any]) -> Office:
+    """A fresh office, changed to what `save` gave."""
     for name in office.files():
         (office.folder / name).unlink()
     for name, text in saved["files"].items():

@@ -4,9 +4,13 @@ from collections.abc import Callable
 
 from rung.errors import ConfigError, nearest
 from rung.loop.recipe import RunConfig
-from rung.loop.recipes.office import office, office_tiny
+from rung.loop.recipes.office import office, office_live, office_tiny
 
-RECIPES: dict[str, Callable[[], RunConfig]] = {"office": office, "office-tiny": office_tiny}
+RECIPES: dict[str, Callable[[], RunConfig]] = {
+    "office": office,
+    "office-live": office_live,
+    "office-tiny": office_tiny,
+}
 DEFAULT = "office"
 
 

@@ -2,12 +2,30 @@
 
 from dataclasses import replace
 
+from rung.learner import LearnerConfig
 from rung.loop.recipe import EvaluationConfig, RolloutConfig, RunConfig
 
 
 def office() -> RunConfig:
     """E1 from the built-in base, in minutes on two cores."""
     return RunConfig(recipe="office")
+
+
+def office_live() -> RunConfig:
+    """A little training on real services, after training in the simulation.
+
+    Set `model` to the policy of a run, and `live` to the services; without them it works in memory
+    and sends nothing.
+    """
+    return replace(
+        office(),
+        recipe="office-live",
+        stage="live",
+        rounds=4,
+        rollout=RolloutConfig(tasks_per_round=8, group_size=4, concurrent=16),
+        learner=LearnerConfig(learning_rate=5e-5, updates_per_round=1),
+        evaluation=EvaluationConfig(tiers=("E1",), tasks=60, every=0),
+    )
 
 
 def office_tiny() -> RunConfig:
