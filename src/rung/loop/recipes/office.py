@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from rung.curriculum import LadderConfig
 from rung.learner import LearnerConfig
 from rung.loop.recipe import EvaluationConfig, RolloutConfig, RunConfig
 
@@ -9,6 +10,18 @@ from rung.loop.recipe import EvaluationConfig, RolloutConfig, RunConfig
 def office() -> RunConfig:
     """E1 from the built-in base, in minutes on two cores."""
     return RunConfig(recipe="office")
+
+
+def office_ladder() -> RunConfig:
+    """From E1 to E3 by itself: a tier opens when the one below is done well enough."""
+    return replace(
+        office(),
+        recipe="office-ladder",
+        rounds=90,
+        ladder=LadderConfig(tiers=("E1", "E2", "E3")),
+        rollout=RolloutConfig(tasks_per_round=16),
+        evaluation=EvaluationConfig(tasks=100, every=15, tasks_between=40),
+    )
 
 
 def office_live() -> RunConfig:
