@@ -126,6 +126,7 @@ def test_group_members_share_the_task_and_not_the_dice(run):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_training_raises_success(tmp_path):
     """Six rounds are enough to see it climb."""
     config = replace(
