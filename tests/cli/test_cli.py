@@ -108,7 +108,7 @@ def test_env_commands():
     assert json.loads(rung("env", "list", "--json").stdout)[0]["name"] == "office"
     shown = rung("env", "show", "office")
     assert "query_database(sql)" in shown.stdout
-    assert len(json.loads(rung("env", "show", "office", "--json").stdout)["tools"]) == 5
+    assert len(json.loads(rung("env", "show", "office", "--json").stdout)["tools"]) == 10
 
 
 def test_env_check_passes_on_the_office():

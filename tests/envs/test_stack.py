@@ -322,7 +322,7 @@ def test_names_are_those_of_bundled_and_installed_environments(
         return [point for point in points if point.name == name]
 
     monkeypatch.setattr(stack, "entry_points", entry_points)
-    assert names() == ["office", "toy"]
+    assert names() == ["office", "office-basic", "toy"]
     assert load("toy") is toy
 
 

@@ -49,3 +49,17 @@ def test_expert_turns_counts_the_experts_steps(parts):
     turns = expert_turns(parts.definition, tasks)
     assert set(turns) == {task.id for task in tasks}
     assert all(4 <= count <= 12 for count in turns.values())
+
+
+def test_on_the_live_stage_only_the_policy_sends(monkeypatch):
+    """The expert's turns are counted in the simulation: it must not write to anybody."""
+    delivered = []
+    monkeypatch.setattr("rung.envs.office.live._deliver", lambda m, _config: delivered.append(m))
+    config = replace(CONFIG, stage="live", tools={"read_file": "E1"})
+    live = build_parts(config)
+    tasks = held_out(config, live.definition, "E1", 12)
+    _, trajectories = evaluate(live, config, tasks, tier="E1", mode="greedy", label="x")
+    live.pool.close()
+    turns = [turn.info for t in trajectories for turn in t.turns if not turn.info.invalid]
+    sent = [i for i in turns if i.action is not None and i.action.name == "send_message"]
+    assert len(delivered) == len(sent) > 0

@@ -57,7 +57,7 @@ def audit_table(returns: Sequence[Return]) -> Table:
     table = Table(title="Returns with 95 % bounds", title_justify="left", box=SIMPLE)
     for name in ("tier", "template", "policy"):
         table.add_column(name, no_wrap=True)
-    for name in ("return", "bounds", "solved"):
+    for name in ("return", "solved"):
         table.add_column(name, justify="right", no_wrap=True)
     for before, found in zip([None, *returns], returns, strict=False):
         first = before is None or (before.tier, before.template) != (found.tier, found.template)
@@ -65,8 +65,7 @@ def audit_table(returns: Sequence[Return]) -> Table:
             found.tier if first else "",
             found.template if first else "",
             f"{found.policy} (!)" if found.pays else found.policy,
-            f"{found.earned.value:.2f}",
-            escape(f"[{found.earned.low:.2f}, {found.earned.high:.2f}]"),
+            escape(f"{found.earned.value:.2f} [{found.earned.low:.2f}, {found.earned.high:.2f}]"),
             f"{100 * found.success:.0f} %",
         )
     return table

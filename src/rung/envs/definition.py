@@ -101,8 +101,8 @@ class Definition(Generic[S]):
     undo does it again."""
     close: Callable[[S], None] = _nothing
     """Frees what the state holds: folders, connections."""
-    live: Callable[[LiveConfig], "Definition[S]"] | None = None
-    """The same environment on real services."""
+    live: Callable[["Definition[S]", LiveConfig], "Definition[S]"] | None = None
+    """Gives the same environment on real services."""
     save: Callable[[S], Any] | None = None
     """The state as a JSON value; needed when the state is not a plain dataclass."""
     load: Callable[[Task, Any], S] | None = None
@@ -160,7 +160,7 @@ class Definition(Generic[S]):
                 f"environment {self.name!r} has no stage {stage!r}",
                 hint="stages: simulated" + (", live" if self.live else ""),
             )
-        return self.live(config)
+        return self.live(self, config)
 
     def opening(self, tiers: Mapping[str, str]) -> "Definition[S]":
         """The same environment with tools that open at other tiers.

@@ -74,7 +74,16 @@ def _office() -> Definition[Any]:
     return office()
 
 
-_BUILT_IN: dict[str, Callable[[], Definition[Any]]] = {"office": _office}
+def _office_basic() -> Definition[Any]:
+    from rung.envs.office import office_basic
+
+    return office_basic()
+
+
+_BUILT_IN: dict[str, Callable[[], Definition[Any]]] = {
+    "office": _office,
+    "office-basic": _office_basic,
+}
 
 
 def names() -> list[str]:

@@ -113,7 +113,7 @@ def train_base(config: BaseConfig, out: Path) -> dict[str, Any]:
 
 def _texts(seeds: Seeds, config: BaseConfig) -> Iterator[str]:
     """Text to train the tokenizer on."""
-    definition, env = load("office"), make("office")
+    definition, env = load("office-basic"), make("office-basic")
     generator = seeds.generator("tokenizer")
     yield definition.instructions()
     for task in stream(seeds.child("tokenizer"), config.share).take(config.tokenizer_tasks):

@@ -22,6 +22,8 @@ class Parts:
     """The parts of a run. The learner and the engine have weights of their own."""
 
     definition: Definition[Any]
+    simulated: Definition[Any]
+    """The same environment without real services, for plays that must leave no trace."""
     policy: Policy
     engine: Engine
     pool: RolloutPool
@@ -36,7 +38,8 @@ def build_parts(config: RunConfig) -> Parts:
     """
     from rung.engine.torch_engine import TorchEngine
 
-    definition = load(config.environment).on(config.stage, config.live).opening(config.tools)
+    simulated = load(config.environment).opening(config.tools)
+    definition = simulated.on(config.stage, config.live)
     policy = load_policy(config.model)
     context = int(policy.model.config.max_position_embeddings)
     limit = min(config.rollout.max_trajectory_tokens, context)
@@ -62,7 +65,7 @@ def build_parts(config: RunConfig) -> Parts:
         concurrent=config.rollout.concurrent,
         retries=config.rollout.retries,
     )
-    return Parts(definition, policy, engine, pool, limits)
+    return Parts(definition, simulated, policy, engine, pool, limits)
 
 
 def sampling(config: RunConfig, policy: Policy, *, temperature: float) -> Sampling:

@@ -65,7 +65,7 @@ def encode(
 
 def stream(seeds: Seeds, share: dict[str, float]) -> TaskStream:
     """Office tasks of the train split, mixed by tier."""
-    definition = load("office")
+    definition = load("office-basic")
     draws = {tier: [t.draw for t in definition.of_tier(tier)] for tier in definition.tiers}
     return TaskStream(draws, seeds=seeds, split=TRAIN, mix=share)
 
@@ -75,7 +75,7 @@ def _worker(tokenizer: str) -> tuple[Chat, TextActions, str]:
     from transformers import AutoTokenizer
 
     loaded: Any = AutoTokenizer.from_pretrained(tokenizer)
-    return Chat(loaded), make("office"), load("office").instructions(style="short")
+    return Chat(loaded), make("office-basic"), load("office-basic").instructions(style="short")
 
 
 def batch(

@@ -53,7 +53,7 @@ def evaluate(
     trajectories = parts.pool.collect(plans, limits=limits)
     evaluation = evaluation_of(
         trajectories,
-        expert_turns(parts.definition, tasks),
+        expert_turns(parts.simulated, tasks),
         tier=tier,
         mode=mode,
         process_total=parts.definition.rewards.process,

@@ -95,7 +95,7 @@ class RunConfig:
 
     recipe: str
     """Name of the recipe it came from."""
-    environment: str = "office"
+    environment: str = "office-basic"
     """Built-in name, or `module:attribute` of your own."""
     stage: str = "simulated"
     """`simulated`, or `live` on the services of `live`."""

@@ -5,7 +5,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
@@ -90,8 +90,8 @@ def office(goal: Goal) -> Any:
     state.close()
 
 
-def work_out(world: World, block: Block) -> str:
-    """What a block's source yields, worked out from the rows alone."""
+def work_out(world: World, block: Block, blocks: Sequence[Block]) -> str:
+    """What a block's source yields, worked out from the rows alone and from earlier blocks."""
     source = block.source
     prices = {name: price for name, price, *_ in world.products}
     quantities = [row for row in world.orders if row[0] == source.customer]
@@ -112,6 +112,19 @@ def work_out(world: World, block: Block) -> str:
             return str(sum(quantity for _, _, quantity in quantities))
         case "extract":
             return fields[source.column]
+        case "join":
+            [most] = [row for row in quantities if row[2] == max(q for _, _, q in quantities)]
+            [row] = [row for row in world.products if row[0] == most[1]]
+            return str(row[1 + COLUMNS.index(source.column)])
+        case "cost":
+            return str(sum(quantity * prices[item] for _, item, quantity in quantities))
+        case "deep":
+            return fields[source.item]
+        case "larger" | "sum":
+            values = {blocks[i].source.label: int(blocks[i].value) for i in source.of}
+            assert len(values) == 2
+            larger = max(values, key=lambda label: values[label])
+            return larger if source.kind == "larger" else str(sum(values.values()))
         case "cheaper" | "dearer":
             choose = min if source.kind == "cheaper" else max
             assert prices[source.item] != prices[source.other]
@@ -119,7 +132,7 @@ def work_out(world: World, block: Block) -> str:
 
 
 @pytest.fixture
-def value_of() -> Callable[[World, Block], str]:
+def value_of() -> Callable[[World, Block, Sequence[Block]], str]:
     return work_out
 
 

@@ -48,7 +48,9 @@ def test_the_expert_works_on_postgres_and_by_mail(
     for task in TASKS:
         assert solve(definition, task) is StopReason.SUCCESS, task.id
     blocks = [block for task in TASKS for block in goal_of(task).blocks]
-    wanted = [block.address for block in blocks if block.sink.kind in ("send", "attach")]
+    wanted = [
+        block.address for block in blocks if block.sink.kind in ("send", "attach", "approved")
+    ]
     assert sorted(mailbox.recipients) == sorted(wanted)
     assert wanted
     assert list(tmp_path.iterdir()) == [], "every workspace is gone"

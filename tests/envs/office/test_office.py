@@ -1,16 +1,15 @@
 """The office as a whole: it can be solved, and only by doing the work."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import msgspec
 import pytest
 
 from rung.core import Action, StopReason, Task
 from rung.envs import Expert, Template, TextActions, make
-from rung.envs.office import expert, names, office
-from rung.envs.office.goal import Block, Goal, World, goal_of
+from rung.envs.office import expert, names, office, office_basic
+from rung.envs.office.goal import Block, World, goal_of, payload_of
 from rung.envs.spaces import ToolCalls
 from rung.seeding import Seeds
 
@@ -116,7 +115,7 @@ def shifted(value: str) -> str:
     return companies[companies.index(value) - 1]
 
 
-def elsewhere(task: Task, value_of: Callable[[World, Block], str]) -> Task:
+def elsewhere(task: Task, value_of: Callable[[World, Block, Sequence[Block]], str]) -> Task:
     """The same task in a world where every value and address is another one."""
     goal = goal_of(task)
     world = goal.world
@@ -141,9 +140,9 @@ def elsewhere(task: Task, value_of: Callable[[World, Block], str]) -> Task:
         files={**world.files, **memos},
     )
     prices = {name: str(price) for name, price, *_ in world.products}
-    blocks = []
+    blocks: list[Block] = []
     for block in goal.blocks:
-        value = value_of(world, block)
+        value = value_of(world, block, blocks)
         blocks.append(
             replace(
                 block,
@@ -152,7 +151,7 @@ def elsewhere(task: Task, value_of: Callable[[World, Block], str]) -> Task:
                 address=block.address and f"x{block.address}",
             )
         )
-    data: Any = msgspec.to_builtins(Goal(world=world, blocks=tuple(blocks), answer=goal.answer))
+    data = payload_of(replace(goal, world=world, blocks=tuple(blocks)))
     return Task.make(
         environment=task.environment,
         tier=task.tier,
@@ -164,7 +163,7 @@ def elsewhere(task: Task, value_of: Callable[[World, Block], str]) -> Task:
 
 
 def test_later_steps_need_the_results_of_earlier_ones(
-    env: TextActions, template: Template, value_of: Callable[[World, Block], str]
+    env: TextActions, template: Template, value_of: Callable[[World, Block, Sequence[Block]], str]
 ) -> None:
     for task in tasks_of(template, 5):
         said: list[str] = []
@@ -174,14 +173,17 @@ def test_later_steps_need_the_results_of_earlier_ones(
         by_heart = iter(said)
         stop, _, process = play(env, other, lambda _, by_heart=by_heart: next(by_heart))
         assert stop is not StopReason.SUCCESS
-        assert process == 0.0, "not one block can be done by heart"
+        # Which of two is larger may be the same in both worlds.
+        larger = sum(block.source.kind == "larger" for block in goal_of(task).blocks)
+        free = DEFINITION.rewards.process * larger / len(goal_of(task).blocks)
+        assert process <= free + 1e-9, "not one block can be done by heart"
 
 
 def test_the_definition_says_what_a_model_must_know() -> None:
     text = DEFINITION.instructions()
     for table in ("products(name, price", "orders(customer,", "employees(name, email"):
         assert table in text
-    assert DEFINITION.instructions(style="short") == (
+    assert office_basic().instructions(style="short") == (
         "read_file(path)\nquery_database(sql)\nedit_document(path, text, mode, find)\n"
         "send_message(to, text, attachment, confirm)\nsubmit_result(answer)"
     )

@@ -4,7 +4,7 @@ import pytest
 
 from rung.envs import Template
 from rung.envs.office.goal import Goal, goal_of
-from rung.envs.office.templates import E1, TEMPLATES
+from rung.envs.office.templates import BASIC, E1, TEMPLATES
 from rung.seeding import Seeds
 
 MIXED = {template.tier: template for template in TEMPLATES if template.name == "mixed"}
@@ -15,8 +15,9 @@ def goals_of(tier: str, count: int) -> list[Goal]:
 
 
 def test_templates_by_tier() -> None:
-    assert Counter(template.tier for template in TEMPLATES) == {"E1": 10, "E2": 1, "E3": 1}
-    assert [template.name for template in TEMPLATES][-2:] == ["mixed", "mixed"]
+    assert Counter(template.tier for template in BASIC) == {"E1": 10, "E2": 1, "E3": 1}
+    assert [template.name for template in BASIC][-2:] == ["mixed", "mixed"]
+    assert Counter(template.tier for template in TEMPLATES) == {"E1": 12, "E2": 3, "E3": 3}
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda t: f"{t.tier} {t.name}")

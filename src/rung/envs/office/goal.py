@@ -5,14 +5,23 @@ records with a kind, so that a task is plain JSON.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from rung.core import Task
 
-SourceKind = Literal["lookup", "order", "count", "total", "extract", "via", "cheaper", "dearer"]
-SinkKind = Literal["append", "create", "correct", "send", "report", "attach"]
+SourceKind = Literal[
+    "lookup", "order", "count", "total", "extract", "via", "cheaper", "dearer",
+    "join", "cost", "deep", "larger", "sum",
+]  # fmt: skip
+SinkKind = Literal[
+    "append", "create", "correct", "send", "report", "attach", "approved", "remind"
+]  # fmt: skip
+Form = Literal["lines", "csv", "markdown"]
+_LATER = {"of": (), "by": 0, "form": "lines", "plus": -1}
+"""Fields that are left out of a payload where they have no part: a task's fingerprint is that of
+what it asks for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +30,10 @@ class Source:
 
     lookup: a column of a product. order: the quantity of one product ordered by one customer.
     count, total: a customer's orders. extract: a field of a file. via: a column of the product
-    that a file names. cheaper, dearer: one of two products by price.
+    that a file names. cheaper, dearer: one of two products by price. join: a column of the
+    product of which a customer ordered most. cost: what a customer's orders cost in all. deep: a
+    product's number in a list that is longer than an observation. larger, sum: of the numbers of
+    two earlier blocks.
     """
 
     kind: SourceKind
@@ -30,18 +42,20 @@ class Source:
     customer: str = ""
     column: str = ""
     file: str = ""
+    of: tuple[int, ...] = ()
+    """For larger and sum: indices of the two blocks."""
 
     @property
     def label(self) -> str:
         """The name under which the value is written down."""
         match self.kind:
-            case "lookup":
+            case "lookup" | "deep":
                 return self.item
-            case "order" | "count" | "total":
+            case "order" | "count" | "total" | "join" | "cost":
                 return self.customer
             case "extract" | "via":
                 return self.file.removesuffix(".txt")
-            case "cheaper" | "dearer":
+            case "cheaper" | "dearer" | "larger" | "sum":
                 return self.kind
 
 
@@ -50,13 +64,17 @@ class Sink:
     """Where a value goes.
 
     append, create, correct: an entry of a document. send: an entry mailed to a person.
-    report: a document with the item and its price as its only lines. attach: that document
-    mailed to a person.
+    report: a document with the item and its price, in a form. attach: that document mailed to a
+    person. approved: an entry mailed after approval was given. remind: an entry in a reminder.
     """
 
     kind: SinkKind
     file: str = ""
     person: str = ""
+    by: int = 0
+    """For send and attach the deadline, 0 for none; for remind the time; minutes since midnight."""
+    form: Form = "lines"
+    """Of a report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +98,13 @@ class Block:
     @property
     def report(self) -> str:
         """The report to be written."""
-        return f"item: {self.value}\nprice: {self.price}"
+        match self.sink.form:
+            case "lines":
+                return f"item: {self.value}\nprice: {self.price}"
+            case "csv":
+                return f"item,price\n{self.value},{self.price}"
+            case "markdown":
+                return f"# Report\n- item: {self.value}\n- price: {self.price}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +128,30 @@ class Goal:
     blocks: tuple[Block, ...]
     answer: int
     """Index of the block whose value is to be submitted."""
+    plus: int = -1
+    """Index of a block whose number is to be added to it; -1 for none."""
+
+    @property
+    def result(self) -> str:
+        """What is to be submitted."""
+        block = self.blocks[self.answer]
+        if self.plus < 0:
+            return block.entry
+        return f"sum: {int(block.value) + int(self.blocks[self.plus].value)}"
+
+
+def payload_of(goal: Goal) -> dict[str, Any]:
+    """The goal as a task's data."""
+    data = msgspec.to_builtins(goal)
+    for part in (data, *(block[end] for block in data["blocks"] for end in ("source", "sink"))):
+        for name in [name for name, default in _LATER.items() if part.get(name) == default]:
+            del part[name]
+    return data
+
+
+def clock(minutes: int) -> str:
+    """A time of day, from minutes since midnight."""
+    return f"{minutes // 60}:{minutes % 60:02}"
 
 
 def goal_of(task: Task) -> Goal:

@@ -20,7 +20,7 @@ def success(office: Office) -> bool:
     goal = office.goal
     return (
         office.answer is not None
-        and same(office.answer.strip(), goal.blocks[goal.answer].entry)
+        and same(office.answer.strip(), goal.result)
         and all(_Holds(block, goal.blocks)(office) for block in goal.blocks)
         and all(
             any(_mailed(message, block, goal.blocks) for block in goal.blocks)
@@ -39,16 +39,23 @@ class _Holds:
                 return entry_holds(office.text_of(self.block.sink.file), self.block)
             case "report":
                 return report_holds(office.text_of(self.block.sink.file), self.block)
-            case "send" | "attach":
+            case "remind":
+                return any(
+                    reminder.at == self.block.sink.by and entry_holds(reminder.text, self.block)
+                    for reminder in office.reminders
+                )
+            case "send" | "attach" | "approved":
                 return any(_mailed(m, self.block, self.blocks) for m in office.messages)
 
 
 def _mailed(message: Message, block: Block, blocks: tuple[Block, ...]) -> bool:
     """True if `message` is what `block` asks to be sent."""
-    if message.to != block.address:
+    late = block.sink.by and message.at > block.sink.by
+    if message.to != block.address or late:
         return False
-    if block.sink.kind == "send":
-        return message.attachment is None and entry_holds(message.text, block)
+    if block.sink.kind in ("send", "approved"):
+        allowed = message.approved or block.sink.kind == "send"
+        return allowed and message.attachment is None and entry_holds(message.text, block)
     if block.sink.kind != "attach" or message.attachment != block.sink.file:
         return False
     report = next(b for b in blocks if b.sink.kind == "report" and b.sink.file == block.sink.file)

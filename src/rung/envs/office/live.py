@@ -22,7 +22,7 @@ from rung.errors import EnvError, ToolError
 TIMEOUT_SECONDS = 10
 
 
-def live(definition: Definition[Office], config: LiveConfig) -> Definition[Office]:
+def live_office(definition: Definition[Office], config: LiveConfig) -> Definition[Office]:
     """The office on the services of `config`."""
 
     def start(task: Task, _generator: Any) -> Office:

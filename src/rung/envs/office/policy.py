@@ -6,13 +6,13 @@ base policy is cloned: sound at form and copying, poor at decisions.
 """
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rung.core import Action, Task
 from rung.envs.definition import Expert
-from rung.envs.office.goal import Block, Source, goal_of
+from rung.envs.office.goal import Block, Source, clock, goal_of
 
 Plan = Generator[Action, str, str]
 
@@ -82,20 +82,39 @@ class _Worker:
                 yield from self.do(_query("SELECT name FROM employees"))
             if block.sink.kind == "attach":
                 found[index] = found.get(index - 1, "unknown")
+            elif block.source.of:
+                found[index] = self.combine(block.source, found)
             else:
                 found[index], price = yield from self.find(block)
             entries[index] = f"{block.source.label}: {found[index]}"
             yield from self.deliver(block, found[index], price)
         answer = entries.get(self.goal.answer)
+        if answer is not None and self.goal.plus >= 0:
+            both = (found[self.goal.answer], found.get(self.goal.plus, ""))
+            answer = f"sum: {_sum(both)}"
         if answer is None or self.happens(self.slips.confuse):
             others = [entry for index, entry in entries.items() if index != self.goal.answer]
             answer = others[self.generator.integers(len(others))] if others else "unknown"
         yield Action("submit_result", {"answer": answer})
 
+    def combine(self, source: Source, found: dict[int, str]) -> str:
+        """The larger of two earlier blocks by their numbers, or the sum of these."""
+        first, second = source.of
+        values = (found.get(first, ""), found.get(second, ""))
+        if source.kind == "sum":
+            return _sum(values)
+        if not all(map(str.isdecimal, values)):
+            return "unknown"
+        larger = first if int(values[0]) > int(values[1]) else second
+        return self.goal.blocks[larger].source.label
+
     def find(self, block: Block) -> Generator[Action, str, tuple[str, str]]:
         """The block's value, and for a report the item's price."""
         source = block.source
         item = source.item
+        if source.kind == "deep":
+            text = yield from self.do(Action("search_documents", {"text": item}))
+            return _listed(text, source), ""
         if source.file:
             text = yield from self.do(Action("read_file", {"path": source.file}))
             if source.kind == "extract":
@@ -116,7 +135,13 @@ class _Worker:
             case "create":
                 yield from self.edit(sink.file, entry, mode="create")
             case "report":
-                yield from self.edit(sink.file, f"item: {value}\nprice: {price}", mode="create")
+                report = replace(block, value=value, price=price).report
+                yield from self.edit(sink.file, report, mode="create")
+            case "remind":
+                reminder = {"time": clock(sink.by), "text": entry}
+                yield from self.do(Action("schedule_reminder", reminder))
+            case "approved":
+                yield from self.mail(sink.person, {"text": entry}, reason=entry)
             case "correct":
                 text = yield from self.do(Action("read_file", {"path": sink.file}))
                 wrong = text.splitlines()[-1]
@@ -129,10 +154,15 @@ class _Worker:
     def edit(self, file: str, text: str, **how: str) -> Generator[Action, str, None]:
         yield from self.do(Action("edit_document", {"path": file, "text": text, **how}))
 
-    def mail(self, person: str, content: dict[str, str]) -> Generator[Action, str, None]:
+    def mail(
+        self, person: str, content: dict[str, str], *, reason: str = ""
+    ) -> Generator[Action, str, None]:
+        """Send to a person of the directory; with a reason, ask for approval first."""
         sql = f"SELECT email FROM employees WHERE name = '{person}'"
         address = _last_line((yield from self.do(_query(sql))))
         message = {"to": address, **content}
+        if reason:
+            yield from self.do(Action("request_approval", {"to": address, "reason": reason}))
         if self.happens(self.slips.forget):
             yield from self.do(Action("send_message", message))
             if self.happens(self.slips.ignore):
@@ -160,6 +190,19 @@ def _sql(source: Source, item: str) -> str:
                 "SELECT quantity FROM orders "
                 f"WHERE customer = '{source.customer}' AND product = '{item}'"
             )
+        case "join":
+            return (
+                f"SELECT products.{source.column} FROM orders "
+                "JOIN products ON products.name = orders.product "
+                f"WHERE orders.customer = '{source.customer}' "
+                "ORDER BY orders.quantity DESC LIMIT 1"
+            )
+        case "cost":
+            return (
+                "SELECT SUM(orders.quantity * products.price) FROM orders "
+                "JOIN products ON products.name = orders.product "
+                f"WHERE orders.customer = '{source.customer}'"
+            )
         case "count":
             return f"SELECT COUNT(*) FROM orders WHERE customer = '{source.customer}'"
         case "total":
@@ -170,6 +213,19 @@ def _sql(source: Source, item: str) -> str:
                 f"SELECT name FROM products WHERE name IN ('{item}', '{source.other}') "
                 f"ORDER BY price{direction} LIMIT 1"
             )
+
+
+def _sum(values: tuple[str, str]) -> str:
+    return str(sum(map(int, values))) if all(map(str.isdecimal, values)) else "unknown"
+
+
+def _listed(text: str, source: Source) -> str:
+    """The item's number among lines that a search found."""
+    for line in text.splitlines():
+        place, _, entry = line.partition(": ")
+        if place.startswith(f"{source.file}, line ") and entry.startswith(f"{source.item}: "):
+            return entry.removeprefix(f"{source.item}: ")
+    return "unknown"
 
 
 def _field(text: str, name: str) -> str:

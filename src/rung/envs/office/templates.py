@@ -1,4 +1,11 @@
-"""The task templates of the office, by tier."""
+"""The task templates of the office, by tier.
+
+`BASIC` is what the built-in base policy is cloned from and trained on: English texts, five tools,
+eight sources and six sinks. `TEMPLATES` adds the rest: work over two tables, long files, results
+that combine earlier ones, deadlines, approvals, reminders, reports in three forms, and Chinese.
+The flagship family, at every tier, is the job on which agents are known to fail: look up, compare,
+write the report in the required form, and mail it to the right person before the deadline.
+"""
 
 from functools import partial
 from typing import TypeVar
@@ -27,7 +34,19 @@ E1: dict[str, tuple[Pattern, ...]] = {
 _SOURCES: tuple[SourceKind, ...] = ("lookup", "order", "count", "total", "extract", "via")
 _ONCE: tuple[SourceKind, ...] = ("cheaper", "dearer")
 _SINKS: tuple[SinkKind, ...] = ("append", "create", "correct", "send")
-_SUBGOALS = {"E2": (4, 6), "E3": (8, 12)}
+_SUBGOALS = {"E1": (2, 3), "E2": (4, 6), "E3": (8, 12)}
+_FURTHER_SOURCES: dict[str, tuple[SourceKind, ...]] = {
+    "E1": ("join", "cost"),
+    "E2": ("join", "cost", "deep"),
+    "E3": ("join", "cost", "deep"),
+}
+_FURTHER_SINKS: dict[str, tuple[SinkKind, ...]] = {
+    "E1": (),
+    "E2": (),
+    "E3": ("approved", "remind"),
+}
+_COMBINED: tuple[SourceKind, ...] = ("larger", "sum")
+_REPORT: tuple[Pattern, ...] = (("cheaper", "report"), ("cheaper", "attach"))
 
 
 def _mixed(generator: np.random.Generator, *, tier: str) -> Task:
@@ -42,18 +61,45 @@ def _mixed(generator: np.random.Generator, *, tier: str) -> Task:
     order = [patterns[i] for i in generator.permutation(len(patterns))]
     if report:
         at = int(generator.integers(len(order) + 1))
-        order[at:at] = [("cheaper", "report"), ("cheaper", "attach")]
+        order[at:at] = _REPORT
     return draw(generator, tier=tier, template="mixed", patterns=order)
+
+
+def _composed(generator: np.random.Generator, *, tier: str, template: str) -> Task:
+    """A task of random blocks of all kinds that are open; later ones may build on earlier ones."""
+    low, high = _SUBGOALS[tier]
+    count = int(generator.integers(low, high + 1))
+    report = template == "flagship"
+    sources = (*_SOURCES, *_FURTHER_SOURCES[tier])
+    sinks = (*_SINKS, *_FURTHER_SINKS[tier])
+    # One report, one comparison and one sum at most: their entries would have the same name.
+    plain = count - 2 * report
+    combined = [kind for kind in _COMBINED if plain > 2 and generator.random() < 0.5]
+    found = [_choose(generator, sources) for _ in range(plain - len(combined))]
+    kinds: list[SourceKind] = [*found, *combined]
+    patterns: list[Pattern] = [(kind, _choose(generator, sinks)) for kind in kinds]
+    if report:
+        at = int(generator.integers(len(patterns) + 1))
+        patterns[at:at] = _REPORT
+    return draw(generator, tier=tier, template=template, patterns=patterns, extras=True)
 
 
 def _choose(generator: np.random.Generator, options: tuple[Kind, ...]) -> Kind:
     return options[int(generator.integers(len(options)))]
 
 
-TEMPLATES = (
+BASIC = (
     *(
         Template(name, "E1", partial(draw, tier="E1", template=name, patterns=patterns))
         for name, patterns in E1.items()
     ),
-    *(Template("mixed", tier, partial(_mixed, tier=tier)) for tier in _SUBGOALS),
+    *(Template("mixed", tier, partial(_mixed, tier=tier)) for tier in ("E2", "E3")),
+)
+TEMPLATES = (
+    *BASIC,
+    *(
+        Template(name, tier, partial(_composed, tier=tier, template=name))
+        for name in ("flagship", "composed")
+        for tier in _SUBGOALS
+    ),
 )

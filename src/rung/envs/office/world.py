@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,11 @@ from rung.errors import ToolError
 MAX_FILES = 64
 MAX_FILE_CHARACTERS = 20_000
 MAX_MESSAGES = 100
+MAX_REMINDERS = 100
+OPENING = 9 * 60
+"""Time at which a trajectory starts, in minutes since midnight."""
+MINUTES = 5
+"""Minutes that a tool call takes."""
 _NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_-])?")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 
@@ -32,6 +37,19 @@ class Message:
     text: str
     attachment: str | None = None
     attached_text: str | None = None
+    at: int = field(default=0, compare=False)
+    """When it was sent, in minutes since midnight."""
+    approved: bool = field(default=False, compare=False)
+    """Approval for this address had been given by then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reminder:
+    """Something to be reminded of."""
+
+    at: int
+    """In minutes since midnight."""
+    text: str
 
 
 class Office:
@@ -61,12 +79,29 @@ class Office:
         self.deliver = deliver
         self.messages: list[Message] = []
         self.answer: str | None = None
+        self.time = OPENING
+        self.approvals: list[str] = []
+        self.reminders: list[Reminder] = []
         self.database = database or Database(tables_of(goal.world))
         self.folder = Path(tempfile.mkdtemp(prefix="rung-office-", dir=parent))
         # Runs once: on `close`, or when an office that nobody closed goes away.
         self._free = weakref.finalize(self, _release, self.database, self.folder)
         for name, text in goal.world.files.items():
             self._path(name).write_bytes(text.encode())
+
+    def tick(self) -> None:
+        """Let the time of one tool call pass."""
+        self.time += MINUTES
+
+    def address(self, to: str) -> str:
+        """`to`, if it is somebody's address.
+
+        Raises:
+            ToolError: it is not.
+        """
+        if to not in {email for _, email, _ in self.goal.world.employees}:
+            raise ToolError(f"no such address: {to[:80]!r}")
+        return to
 
     def read(self, name: str) -> str:
         """The text of a file.
@@ -150,6 +185,9 @@ def save(office: Office) -> dict[str, Any]:
         "files": office.files(),
         "messages": msgspec.to_builtins(office.messages),
         "answer": office.answer,
+        "time": office.time,
+        "approvals": office.approvals,
+        "reminders": msgspec.to_builtins(office.reminders),
     }
 
 
@@ -165,5 +203,7 @@ def restored(office: Office, saved: dict[str, Any]) -> Office:
     for name, text in saved["files"].items():
         office.write(name, text)
     office.messages = msgspec.convert(saved["messages"], list[Message])
-    office.answer = saved["answer"]
+    office.answer, office.time = saved["answer"], saved["time"]
+    office.approvals = list(saved["approvals"])
+    office.reminders = msgspec.convert(saved["reminders"], list[Reminder])
     return office
