@@ -70,13 +70,13 @@ def _composed(generator: np.random.Generator, *, tier: str, template: str) -> Ta
     low, high = _SUBGOALS[tier]
     count = int(generator.integers(low, high + 1))
     report = template == "flagship"
-    sources = (*_SOURCES, *_FURTHER_SOURCES[tier])
-    sinks = (*_SINKS, *_FURTHER_SINKS[tier])
+    sources: tuple[SourceKind, ...] = (*_SOURCES, *_FURTHER_SOURCES[tier])
+    sinks: tuple[SinkKind, ...] = (*_SINKS, *_FURTHER_SINKS[tier])
     # One report, one comparison and one sum at most: their entries would have the same name.
     plain = count - 2 * report
     combined = [kind for kind in _COMBINED if plain > 2 and generator.random() < 0.5]
-    found = [_choose(generator, sources) for _ in range(plain - len(combined))]
-    kinds: list[SourceKind] = [*found, *combined]
+    kinds: list[SourceKind] = [_choose(generator, sources) for _ in range(plain - len(combined))]
+    kinds += combined
     patterns: list[Pattern] = [(kind, _choose(generator, sinks)) for kind in kinds]
     if report:
         at = int(generator.integers(len(patterns) + 1))
