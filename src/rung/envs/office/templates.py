@@ -74,7 +74,9 @@ def _composed(generator: np.random.Generator, *, tier: str, template: str) -> Ta
     sinks: tuple[SinkKind, ...] = (*_SINKS, *_FURTHER_SINKS[tier])
     # One report, one comparison and one sum at most: their entries would have the same name.
     plain = count - 2 * report
-    combined = [kind for kind in _COMBINED if plain > 2 and generator.random() < 0.5]
+    combined: list[SourceKind] = [
+        kind for kind in _COMBINED if plain > 2 and generator.random() < 0.5
+    ]
     kinds: list[SourceKind] = [_choose(generator, sources) for _ in range(plain - len(combined))]
     kinds += combined
     patterns: list[Pattern] = [(kind, _choose(generator, sinks)) for kind in kinds]
