@@ -7,8 +7,9 @@ from rung.core import StopReason
 from rung.curriculum import split_of
 from rung.envs import load, make
 from rung.envs.office import expert
+from rung.envs.playing import acting, play
 from rung.loop.base_build import BaseConfig, build_base
-from rung.loop.demonstrations import batch, encode, play, stream
+from rung.loop.demonstrations import batch, encode, stream
 from rung.models.loading import base_policy_path, load_policy
 from rung.seeding import Seeds
 
@@ -31,12 +32,12 @@ SHARE = {"E1": 0.5, "E2": 0.3, "E3": 0.2}
 def test_a_transcript_is_encoded_turn_by_turn():
     chat = load_policy("base").chat
     task = stream(Seeds(0), SHARE).take(1)[0]
-    transcript = play(make("office"), task, expert(task))
+    transcript = play(make("office"), task, acting(expert(task)))
     assert transcript.stop is StopReason.SUCCESS
     ids, mask = encode(chat, "", transcript)
     said = [chat.decode(part.tolist()) for part in np.split(ids, np.nonzero(np.diff(mask))[0] + 1)]
-    assert said[1::2] == [message for message, _ in transcript.turns]
-    assert mask.sum() == sum(len(chat.encode_text(m)) + 1 for m, _ in transcript.turns)
+    assert said[1::2] == [turn.message for turn in transcript.turns]
+    assert mask.sum() == sum(len(chat.encode_text(t.message)) + 1 for t in transcript.turns)
 
 
 def test_batches_depend_on_their_number_alone_and_fit():

@@ -30,6 +30,6 @@ def audit(
     else:
         Console().print(audit_table(found.returns))
         for finding in found.findings:
-            print(f"{'ok  ' if finding.ok else 'FAIL'}  {finding.name}: {finding.detail}")
+            print(finding.line)
     if not found.ok:
         sys.exit(1)

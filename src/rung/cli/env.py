@@ -77,6 +77,6 @@ def check(name: Name = "office", as_json: AsJson = False) -> None:
         print(json.dumps([{"name": f.name, "ok": f.ok, "detail": f.detail} for f in findings]))
     else:
         for finding in findings:
-            print(f"{'ok  ' if finding.ok else 'FAIL'}  {finding.name}: {finding.detail}")
+            print(finding.line)
     if not all(finding.ok for finding in findings):
         sys.exit(1)

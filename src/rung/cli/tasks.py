@@ -31,7 +31,7 @@ def sample(
     from rung.seeding import Seeds
 
     definition = load(environment)
-    draws = {name: [t.draw for t in definition.of_tier(name)] for name in tier}
+    draws = definition.draws(*tier)
     stream = TaskStream(draws, seeds=Seeds(seed), split=split, mix=dict.fromkeys(draws, 1.0))
     found = stream.take(count)
     if out is not None:

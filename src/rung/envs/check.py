@@ -37,6 +37,11 @@ class Finding:
     detail: str
     """What was seen, or what is wrong and where."""
 
+    @property
+    def line(self) -> str:
+        """The finding for a person to read."""
+        return f"{'ok  ' if self.ok else 'FAIL'}  {self.name}: {self.detail}"
+
 
 def check(definition: Definition[Any], *, tasks: int = 20) -> list[Finding]:
     """Findings about an environment, one for each check.
@@ -106,7 +111,8 @@ def _determinism(definition: Definition[Any], _tasks: int) -> str:
     with closing(make(definition)) as one, closing(make(definition)) as two:
         for task, agent in _games(definition):
             first = play(one, task, agent)
-            if first != play(two, task, saying(first.messages)):
+            again = play(two, task, saying(first.messages))
+            if first != again or one.base.fingerprint() != two.base.fingerprint():
                 raise TaskError(f"task {task.id!r}: the same actions give other results")
     return "same task, seed and actions give the same bytes (in this process)"
 

@@ -147,6 +147,14 @@ class Definition(Generic[S]):
             )
         return found
 
+    def draws(self, *tiers: str) -> dict[str, list[Callable[[np.random.Generator], Task]]]:
+        """Tier -> the draw functions of its templates, for a stream of tasks; by default of all.
+
+        Raises:
+            TaskError: a tier has no templates.
+        """
+        return {tier: [t.draw for t in self.of_tier(tier)] for tier in tiers or self.tiers}
+
     def on(self, stage: str, config: LiveConfig) -> "Definition[S]":
         """The environment at a stage, `simulated` or `live`.
 

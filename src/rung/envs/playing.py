@@ -35,8 +35,6 @@ class Played:
     turns: tuple[PlayedTurn, ...]
     stop: StopReason | None
     """None when the agent fell silent before the end."""
-    state: str
-    """Content hash of the state at the end."""
 
     @property
     def total(self) -> float:
@@ -61,7 +59,7 @@ def play(env: TextActions, task: Task, agent: Agent, *, seed: int = 0) -> Played
         observation, _, _, _, info = env.step(message)
         stop = info["stop"]
         turns.append(PlayedTurn(message, observation, info["reward"], info["turn"]))
-    return Played(task, tuple(turns), stop, env.base.fingerprint())
+    return Played(task, tuple(turns), stop)
 
 
 def saying(messages: Iterable[str]) -> Agent:

@@ -123,7 +123,8 @@ class Redaction(Guard):
         self._redactor = redactor_of(self.base.definition, given) if given else Redactor()
         with self._hiding_errors():
             observation, info = self.env.reset(**kwargs)
-        self._redactor = redactor_of(self.base.definition, info["task"])
+        if given is None:
+            self._redactor = redactor_of(self.base.definition, info["task"])
         return self._redactor.hide(observation), info
 
     def step(self, action: Move) -> Step:

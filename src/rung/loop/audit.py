@@ -18,7 +18,7 @@ from rung.curriculum import EVAL, TRAIN, TaskStream
 from rung.envs import Definition, Finding, Template, TextActions, load, make
 from rung.envs.cheats import Setting, cheats
 from rung.envs.check import PROCESS_SHARE
-from rung.envs.playing import Played, acting, all_tasks, play, saying, tasks_of
+from rung.envs.playing import Played, acting, all_tasks, play, tasks_of
 from rung.errors import RungError, TaskError
 from rung.loop.intervals import Measure, mean
 from rung.seeding import Seeds, content_hash
@@ -207,11 +207,13 @@ def _find(name: str, look: Callable[[], str]) -> Finding:
 
 
 def _determinism(definition: Definition[Any], build: Build, name: str | None) -> str:
-    if _digest(definition, build) != _digest(definition, build):
+    here = _digest(definition, build)
+    if here != _digest(definition, build):
         raise TaskError("the same seeds give other trajectories")
     if name is None:
         return "the same seeds give the same bytes, in this process"
-    here = _digest(definition, make)
+    if build is not make:
+        here = _digest(definition, make)
     with (
         _hash_seed("1"),
         ProcessPoolExecutor(1, mp_context=get_context("spawn")) as other,
@@ -232,10 +234,11 @@ def _digest(definition: Definition[Any], build: Build) -> str:
             known = None
             if definition.expert is not None:
                 known = play(env, task, acting(definition.expert(task)))
-                trajectories.append(repr(known))
+                trajectories.append(f"{known} {env.base.fingerprint()}")
             for cheat in cheats(definition):
                 setting = Setting(definition=definition, expert=known, seed=0)
-                trajectories.append(repr(play(env, task, cheat.play(setting))))
+                played = play(env, task, cheat.play(setting))
+                trajectories.append(f"{played} {env.base.fingerprint()}")
     return content_hash("\n".join(trajectories).encode())
 
 
@@ -259,7 +262,7 @@ def _hash_seed(seed: str) -> Generator[None]:
 
 def _splits(definition: Definition[Any], tasks: int, build: Build) -> str:
     """Initial states, goals included, must not occur in both splits, whatever the payload says."""
-    draws = {tier: [t.draw for t in definition.of_tier(tier)] for tier in definition.tiers}
+    draws = definition.draws()
     seen: dict[str, dict[str, str]] = {TRAIN: {}, EVAL: {}}
     with closing(build(definition)) as env:
         for tier in definition.tiers:
@@ -267,7 +270,8 @@ def _splits(definition: Definition[Any], tasks: int, build: Build) -> str:
             for split, states in seen.items():
                 stream = TaskStream(draws, seeds=_SEEDS, split=split, mix={tier: 1.0})
                 for task in stream.take(count):
-                    states[play(env, task, saying(())).state] = task.id
+                    env.reset(seed=0, options={"task": task})
+                    states[env.base.fingerprint()] = task.id
     if shared := seen[TRAIN].keys() & seen[EVAL].keys():
         state = min(shared)
         raise TaskError(

@@ -27,8 +27,9 @@ from torch.nn import functional
 
 from rung.envs import load, make
 from rung.envs.office import demonstrator
+from rung.envs.playing import acting, play
 from rung.loop.build import build_parts, held_out
-from rung.loop.demonstrations import batch, play, stream
+from rung.loop.demonstrations import batch, stream
 from rung.loop.evaluate import MODES, evaluate
 from rung.loop.measures import Evaluation
 from rung.loop.recipes import recipe
@@ -117,11 +118,10 @@ def _texts(seeds: Seeds, config: BaseConfig) -> Iterator[str]:
     generator = seeds.generator("tokenizer")
     yield definition.instructions()
     for task in stream(seeds.child("tokenizer"), config.share).take(config.tokenizer_tasks):
-        transcript = play(env, task, demonstrator(task, generator))
         yield task.text
-        for message, observation in transcript.turns:
-            yield message
-            yield observation
+        for turn in play(env, task, acting(demonstrator(task, generator))).turns:
+            yield turn.message
+            yield turn.observation
 
 
 def _copies(seeds: Seeds, config: BaseConfig, vocabulary: int) -> Iterator[list[Pair]]:

@@ -94,13 +94,13 @@ def train_stream(config: RunConfig, definition: Definition[Any]) -> TaskStream:
         ConfigError: the mix or the ladder names a tier without tasks.
     """
     mix = dict.fromkeys(config.ladder.tiers, 1.0) or config.mix
-    return TaskStream(_draws(definition), seeds=Seeds(config.seed), split=TRAIN, mix=mix)
+    return TaskStream(definition.draws(), seeds=Seeds(config.seed), split=TRAIN, mix=mix)
 
 
 def held_out(config: RunConfig, definition: Definition[Any], tier: str, count: int) -> list[Task]:
     """The first `count` evaluation tasks of a tier, all different; the same for every run."""
     stream = TaskStream(
-        _draws(definition), seeds=Seeds(config.evaluation.seed), split=EVAL, mix={tier: 1.0}
+        definition.draws(), seeds=Seeds(config.evaluation.seed), split=EVAL, mix={tier: 1.0}
     )
     found: dict[str, Task] = {}
     patience = 20 * count + 100
@@ -121,7 +121,3 @@ def template_weights(ladder: Ladder, definition: Definition[Any]) -> dict[str, l
         tier: [ladder.learnability(tier, t.name) for t in definition.of_tier(tier)]
         for tier in ladder.open
     }
-
-
-def _draws(definition: Definition[Any]) -> dict[str, list[Any]]:
-    return {t: [template.draw for template in definition.of_tier(t)] for t in definition.tiers}

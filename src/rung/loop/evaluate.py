@@ -7,9 +7,9 @@ from typing import Any
 from rung.core import Task, Trajectory
 from rung.curriculum import EVAL
 from rung.envs import Definition, make
+from rung.envs.playing import acting, play
 from rung.errors import TaskError, boundary
 from rung.loop.build import Parts
-from rung.loop.demonstrations import play
 from rung.loop.measures import Evaluation, evaluation_of
 from rung.loop.recipe import RunConfig
 from rung.rollout import Plan
@@ -70,7 +70,10 @@ def expert_turns(definition: Definition[Any], tasks: Sequence[Task]) -> dict[str
     try:
         for task in tasks:
             with boundary(TaskError, f"the expert on task {task.id}"):
-                turns[task.id] = len(play(env, task, definition.expert(task)).turns)
+                played = play(env, task, acting(definition.expert(task)))
+                if played.stop is None:
+                    raise TaskError(f"the expert falls silent on task {task.id}")
+                turns[task.id] = len(played.turns)
     finally:
         env.close()
     return turns

@@ -58,7 +58,7 @@ class _World:
     def number(self, low: int, high: int) -> int:
         return int(self.generator.integers(low, high))
 
-    def pick(self, options: Sequence[str]) -> str:
+    def pick(self, options: Sequence[Row]) -> Row:
         return options[self.number(0, len(options))]
 
     def product(self, price: int | None = None) -> str:
@@ -169,7 +169,7 @@ def draw(
             block = Block(source=last.source, sink=sink, value=last.value, address=address)
         else:
             source, value, price = _source(world, source_kind, blocks)
-            form = _pick(generator, FORMS) if extras and sink_kind == "report" else "lines"
+            form = world.pick(FORMS) if extras and sink_kind == "report" else "lines"
             sink, address = _sink(world, sink_kind, source, shared, form)
             block = Block(source=source, sink=sink, value=value, price=price, address=address)
         blocks.append(_timed(world, block, len(blocks)) if extras else block)
@@ -185,10 +185,6 @@ def draw(
         step_limit=STEP_LIMITS[tier],
         data=payload_of(goal),
     )
-
-
-def _pick(generator: np.random.Generator, options: Sequence[Row]) -> Row:
-    return options[int(generator.integers(len(options)))]
 
 
 def _timed(world: _World, block: Block, index: int) -> Block:
@@ -212,7 +208,7 @@ def _addend(world: _World, blocks: Sequence[Block], answer: int) -> int:
     others = [i for i in numbers if i != answer]
     if answer not in numbers or not others or world.generator.random() < 0.5:
         return -1
-    return _pick(world.generator, others)
+    return world.pick(others)
 
 
 def _source(

@@ -88,7 +88,7 @@ def submit_result(office: Office, answer: str) -> str:
 def list_files(office: Office) -> str:
     """List the files of the workspace."""
     office.tick()
-    return "\n".join(office.files())
+    return "\n".join(sorted(office.names()))
 
 
 @tool(tier="E2", noise="the search timed out")

@@ -116,7 +116,7 @@ class Office:
     def exists(self, name: str) -> bool:
         """True if the workspace has this file."""
         self._path(name)
-        return name in self._names()
+        return name in self.names()
 
     def write(self, name: str, text: str) -> None:
         """Set the text of a file.
@@ -145,13 +145,14 @@ class Office:
 
     def files(self) -> dict[str, str]:
         """All files by name."""
-        return {name: self.read(name) for name in sorted(self._names())}
+        return {name: self.read(name) for name in sorted(self.names())}
 
     def close(self) -> None:
         """Remove the folder and free the database."""
         self._free()
 
-    def _names(self) -> set[str]:
+    def names(self) -> set[str]:
+        """Names of all files."""
         with os.scandir(self.folder) as entries:
             return {entry.name for entry in entries if entry.is_file(follow_symlinks=False)}
 
