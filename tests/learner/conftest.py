@@ -26,7 +26,9 @@ TASK = Task.make(environment="office", text="Find it.", data={})
 NOTHING = TurnInfo(move=Action("read", {}))
 
 
-def make_turn(segment: int, start: int, stop: int, outcome: float = 0.0) -> Turn:
+def make_turn(
+    segment: int, start: int, stop: int, *, process: float = 0.0, outcome: float = 0.0
+) -> Turn:
     return Turn(
         segment=segment,
         start=start,
@@ -35,7 +37,7 @@ def make_turn(segment: int, start: int, stop: int, outcome: float = 0.0) -> Turn
         text="",
         cut=False,
         observation="",
-        reward=RewardParts(outcome=outcome),
+        reward=RewardParts(process=process, outcome=outcome),
         info=NOTHING,
     )
 
@@ -43,13 +45,17 @@ def make_turn(segment: int, start: int, stop: int, outcome: float = 0.0) -> Turn
 def make_trajectory(
     *masks: str,
     reward: float = 0.0,
+    process: Sequence[float] = (),
     ids: Sequence[Sequence[int]] | None = None,
     behaviour: float = -1.0,
     stop: StopReason = StopReason.SUCCESS,
     turns: Sequence[tuple[int, int, int]] | None = None,
     name: str = "t",
 ) -> Trajectory:
-    """Every run of x is a turn, unless `turns` (segment, start, stop) says otherwise."""
+    """Every run of x is a turn, unless `turns` (segment, start, stop) says otherwise.
+
+    `reward` is the outcome of the last turn, `process` holds one number for each.
+    """
     found = [
         (s, *match.span()) for s, mask in enumerate(masks) for match in re.finditer("x+", mask)
     ]
@@ -73,7 +79,12 @@ def make_trajectory(
         seed=0,
         env_seed=0,
         segments=tuple(segments),
-        turns=tuple(make_turn(*span, reward * (i == last)) for i, span in enumerate(spans)),
+        turns=tuple(
+            make_turn(*span, process=gained, outcome=reward * (i == last))
+            for i, (span, gained) in enumerate(
+                zip(spans, process or [0.0] * len(spans), strict=True)
+            )
+        ),
         stop=stop,
         key_hash="",
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from rung.algorithms import Stream
 from rung.errors import ConfigError
 from rung.learner import LearnerConfig
 
@@ -34,6 +35,7 @@ def config(name: str, value: Any) -> LearnerConfig:
         ("reduction", "sum", "one of token, turn, trajectory"),
         ("reduction", None, "one of token, turn, trajectory"),
         ("scale", "std", "one of deviation, none"),
+        ("credit", "token", "one of trajectory, turn"),
     ],
 )
 def test_values_out_of_range_are_refused(name, value, rule):
@@ -55,6 +57,14 @@ def test_numbers_are_finite(name, value):
 @pytest.mark.parametrize("name", ["kl_coefficient", "entropy_coefficient", "weight_decay"])
 def test_terms_can_be_left_out(name):
     assert getattr(config(name, 0.0), name) == 0.0
+
+
+def test_a_stream_that_would_do_nothing_is_refused():
+    stream = Stream(weight=0.1, discount=0.8, trace=0.95)
+    assert LearnerConfig(credit="turn", process=stream).process == stream
+    for name in ("process", "outcome"):
+        with pytest.raises(ConfigError, match=f"{name} counts only where credit goes by turn"):
+            config(name, stream)
 
 
 def test_every_field_says_what_it_is():

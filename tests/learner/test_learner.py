@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from rung.algorithms import Stream
 from rung.core import StopReason
 from rung.errors import TrainError
 from rung.learner import LearnerConfig
@@ -380,12 +381,16 @@ OTHER = {
     "entropy_coefficient": 0.0,
     "reduction": "token",
     "scale": "none",
+    "credit": "turn",
+    "process": Stream(weight=0.1, discount=0.8, trace=0.95),
+    "outcome": Stream(weight=2.0, discount=1.0, trace=1.0),
     "train_zero_spread": True,
     "max_grad_norm": 0.01,
     "weight_decay": 0.1,
     "max_skipped": 1,
 }
 NO_EFFECT = {"micro_batch_tokens", "max_skipped"}
+STREAMS = {"process", "outcome"}
 
 
 def trained(llama, batch, config):
@@ -404,9 +409,14 @@ def test_every_setting_is_tried():
 def test_every_setting_changes_the_update(llama, batch, trajectory, group, name):
     """LOSS-7. Two rounds, so that KL and the gradient's norm matter; one group without spread."""
     flat = group(*(trajectory("..xx", ids=[range(n, n + 4)], reward=1.0) for n in (0, 5)))
-    groups = [*batch, flat]
-    changed = replace(BASE, **{name: OTHER[name]})
-    assert distance(trained(llama, groups, BASE), trained(llama, groups, changed)) > 1e-5
+    ways = group(
+        trajectory("..x.x", process=[0.5, 0], behaviour=-3.0),
+        trajectory("..x", process=[0.1], reward=-1.0, behaviour=-3.0),
+    )
+    groups = [*batch, flat, *([ways] if name in {"credit", *STREAMS} else [])]
+    base = replace(BASE, credit="turn") if name in STREAMS else BASE
+    changed = replace(base, **{name: OTHER[name]})
+    assert distance(trained(llama, groups, base), trained(llama, groups, changed)) > 1e-5
 
 
 @pytest.mark.parametrize("scale", ["deviation", "none"])

@@ -1,10 +1,12 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rung.algorithms import Stream
 from rung.core import StopReason
 from rung.errors import TrainError
 from rung.learner import LearnerConfig
@@ -60,6 +62,37 @@ def test_weights_sum_to_one_over_the_whole_batch(trajectory, group):
     for reduction in ("token", "turn", "trajectory"):
         rows = rows_of(groups, LearnerConfig(reduction=reduction))
         assert sum(r.weights.sum() for r in rows) == pytest.approx(1)
+
+
+def test_credit_by_turn_lands_on_exactly_the_tokens_of_each_turn(trajectory, group):
+    """Process returns to go [1, 2, 0] and [0]: mean 3/4. Outcomes 2 and 0: +1 and -1."""
+    config = replace(
+        PLAIN,
+        credit="turn",
+        process=Stream(weight=1.0, discount=0.5, trace=1.0),
+        outcome=Stream(weight=1.0, discount=1.0, trace=1.0),
+    )
+    pair = group(
+        trajectory("...xx..x.", "..xxx", reward=2.0, process=[0, 2, 0]),
+        trajectory(".x"),
+    )
+    rows = rows_of([pair], config)
+    assert [r.positions.tolist() for r in rows] == [[3, 4, 7], [2, 3, 4], [1]]
+    assert [r.advantages.tolist() for r in rows] == [
+        [1.25, 1.25, 2.25],
+        [0.25, 0.25, 0.25],
+        [-1.75],
+    ]
+
+
+def test_credit_by_turn_learns_where_only_the_way_differs(trajectory, group):
+    """Equal returns, one subgoal earlier than the other: nothing for GRPO, something by turn."""
+    pair = group(
+        trajectory(".x.x", process=[1, 0]),
+        trajectory(".x.x", process=[0, 1]),
+    )
+    assert trainable([pair], PLAIN) == []
+    assert trainable([pair], replace(PLAIN, credit="turn")) == [pair]
 
 
 def test_each_group_has_its_own_baseline(trajectory, group):

@@ -5,12 +5,16 @@
 
 from rung.algorithms.grpo import Scale, group_advantages, group_returns, has_spread
 from rung.algorithms.reduction import Reduction, token_weights
+from rung.algorithms.streams import Stream, returns_to_go, stream_advantages
 
 __all__ = [
     "Reduction",
     "Scale",
+    "Stream",
     "group_advantages",
     "group_returns",
     "has_spread",
+    "returns_to_go",
+    "stream_advantages",
     "token_weights",
 ]

@@ -3,10 +3,14 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
-from rung.algorithms import Reduction, Scale
+from rung.algorithms import Reduction, Scale, Stream
 from rung.errors import ConfigError
+
+Credit = Literal["trajectory", "turn"]
+_PROCESS = Stream(weight=0.5, discount=0.8, trace=0.95)
+_OUTCOME = Stream(weight=1.0, discount=1.0, trace=1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +38,12 @@ class LearnerConfig:
     """What weighs equally in the loss: tokens, turns or trajectories."""
     scale: Scale = "deviation"
     """Advantages divided by the group's deviation, or `none`."""
+    credit: Credit = "trajectory"
+    """One advantage for a whole trajectory, or one for each turn from the two streams below."""
+    process: Stream = _PROCESS
+    """Process and efficiency rewards, where credit goes by turn."""
+    outcome: Stream = _OUTCOME
+    """Outcome rewards, where credit goes by turn."""
     train_zero_spread: bool = False
     """Whether groups with equal returns, whose advantages are 0, still feel KL and entropy."""
     max_grad_norm: float = 1.0
@@ -52,10 +62,15 @@ class LearnerConfig:
             self._require(name, ">= 0", lambda value: 0 <= value < math.inf)
         self._require("clip_low", "above 0 and below 1", lambda value: 0 < value < 1)
         self._require("dual_clip", "> 1", lambda value: 1 < value < math.inf)
-        for name, kind in (("reduction", Reduction), ("scale", Scale)):
+        for name, kind in (("reduction", Reduction), ("scale", Scale), ("credit", Credit)):
             known = get_args(kind)
             rule = "one of " + ", ".join(known)
             self._require(name, rule, known.__contains__)
+        for name, plain in (("process", _PROCESS), ("outcome", _OUTCOME)):
+            if self.credit != "turn" and getattr(self, name) != plain:
+                raise ConfigError(
+                    f"{name} counts only where credit goes by turn", hint="set learner.credit=turn"
+                )
 
     def _require(self, name: str, rule: str, holds: Callable[[Any], bool]) -> None:
         value = getattr(self, name)

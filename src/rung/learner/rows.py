@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rung.algorithms import group_advantages, group_returns, has_spread, token_weights
+from rung.algorithms import group_advantages, group_returns, stream_advantages, token_weights
 from rung.core import Group, Trajectory
 from rung.errors import TrainError
 from rung.learner.config import LearnerConfig
@@ -30,10 +30,11 @@ class Row:
 
 def trainable(groups: Sequence[Group], config: LearnerConfig) -> list[Group]:
     """The groups that can change the policy; see `LearnerConfig.train_zero_spread`."""
-    found = [(group, *group_returns(group.trajectories)) for group in groups]
     if config.train_zero_spread:
-        return [group for group, _, scored in found if scored.any()]
-    return [group for group, returns, scored in found if has_spread(returns, scored)]
+        return [group for group in groups if group_returns(group.trajectories)[1].any()]
+    return [
+        group for group in groups if any(found.any() for found in _advantages(group, config)[0])
+    ]
 
 
 def rows_of(groups: Sequence[Group], config: LearnerConfig) -> list[Row]:
@@ -42,22 +43,46 @@ def rows_of(groups: Sequence[Group], config: LearnerConfig) -> list[Row]:
     Raises:
         TrainError: a sampled token has no finite log-probability, or belongs to no turn.
     """
-    members: list[tuple[Trajectory, float]] = []
+    members: list[tuple[Trajectory, NDArray[np.float64]]] = []
     for group in groups:
-        returns, scored = group_returns(group.trajectories)
-        advantages = group_advantages(returns, scored, scale=config.scale)
-        every = zip(group.trajectories, advantages.tolist(), scored, strict=True)
-        members += [(trajectory, advantage) for trajectory, advantage, valid in every if valid]
+        advantages, scored = _advantages(group, config)
+        every = zip(group.trajectories, advantages, scored, strict=True)
+        members += [(trajectory, found) for trajectory, found, valid in every if valid]
     lengths = [[turn.stop - turn.start for turn in t.turns] for t, _ in members]
     weights = token_weights(lengths, reduction=config.reduction)
     return [
         row
-        for (trajectory, advantage), shares in zip(members, weights, strict=True)
-        for row in _rows(trajectory, advantage, shares)
+        for (trajectory, found), counts, shares in zip(members, lengths, weights, strict=True)
+        for row in _rows(trajectory, np.repeat(found, counts), shares)
     ]
 
 
-def _rows(trajectory: Trajectory, advantage: float, shares: NDArray[np.float64]) -> list[Row]:
+def _advantages(
+    group: Group, config: LearnerConfig
+) -> tuple[list[NDArray[np.float64]], NDArray[np.bool_]]:
+    """The advantage of every turn of each member, and which members are scored, `[K]`."""
+    members = group.trajectories
+    returns, scored = group_returns(members)
+    if config.credit == "turn":
+        rewards = [[turn.reward for turn in t.turns] for t in members]
+        found = stream_advantages(
+            [np.array([r.process + r.efficiency for r in turns]) for turns in rewards],
+            [np.array([r.outcome for r in turns]) for turns in rewards],
+            scored,
+            process_stream=config.process,
+            outcome_stream=config.outcome,
+            scale=config.scale,
+        )
+    else:
+        whole = group_advantages(returns, scored, scale=config.scale)
+        found = [np.full(len(t.turns), value) for t, value in zip(members, whole, strict=True)]
+    return found, scored
+
+
+def _rows(
+    trajectory: Trajectory, advantages: NDArray[np.float64], shares: NDArray[np.float64]
+) -> list[Row]:
+    """Rows of a trajectory; `advantages` and `shares` are of its sampled tokens, in order."""
     _check_turns(trajectory)
     rows: list[Row] = []
     used = 0
@@ -71,13 +96,14 @@ def _rows(trajectory: Trajectory, advantage: float, shares: NDArray[np.float64])
                 f"trajectory {trajectory.id!r} has sampled tokens without log-probability",
                 hint="the engine must return one for every sampled token",
             )
+        here = slice(used, used + len(positions))
         rows.append(
             Row(
                 token_ids=segment.token_ids,
                 positions=positions,
                 behaviour=behaviour,
-                advantages=np.full(len(positions), advantage),
-                weights=shares[used : used + len(positions)],
+                advantages=advantages[here],
+                weights=shares[here],
             )
         )
         used += len(positions)
