@@ -3,6 +3,7 @@ from dataclasses import fields, replace
 
 import pytest
 
+from rung.algorithms import Stream
 from rung.curriculum import LadderConfig
 from rung.envs import Guards, LiveConfig
 from rung.errors import ConfigError
@@ -161,6 +162,8 @@ def test_keys_are_all_fields():
         "guards.": Guards,
         "rollout.": RolloutConfig,
         "learner.": LearnerConfig,
+        "learner.process.": Stream,
+        "learner.outcome.": Stream,
         "evaluation.": EvaluationConfig,
         "ladder.": LadderConfig,
         "live.": LiveConfig,

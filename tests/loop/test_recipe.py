@@ -41,6 +41,8 @@ def run_config(**changes):
         (EvaluationConfig, {"every": -1}, "every >= 0 and tasks_between >= 1, got 200, 60, -1"),
         (EvaluationConfig, {"tiers": ("E1", "E9")}, "unknown tier 'E9'; tiers: E1, E2, E3"),
         (run_config, {"rounds": -1}, "rounds and seed must not be negative, got -1 and 0"),
+        (run_config, {"minutes": -1.0}, "minutes must be >= 0 and finite, got -1.0"),
+        (run_config, {"minutes": math.inf}, "minutes must be >= 0 and finite, got inf"),
         (run_config, {"seed": -1}, "rounds and seed must not be negative, got 32 and -1"),
         (run_config, {"replay_capacity": 191}, "a round of 192 trajectories does not fit into"),
         (run_config, {"replay_capacity": 0}, "does not fit into replay_capacity=0"),

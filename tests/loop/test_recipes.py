@@ -37,8 +37,8 @@ def test_the_default_exists():
     [
         ("ofice", "did you mean 'office'?"),
         ("office_tiny", "did you mean 'office-tiny'?"),
-        ("xyzzy", "known: office, office-ladder, office-live, office-tiny"),
-        ("", "known: office, office-ladder, office-live, office-tiny"),
+        ("xyzzy", "known: office, office-direct, office-ladder, office-live, office-tiny"),
+        ("", "known: office, office-direct, office-ladder, office-live, office-tiny"),
     ],
 )
 def test_an_unknown_recipe_is_refused_with_the_nearest(name, hint):

@@ -57,6 +57,19 @@ def test_the_same_seed_gives_the_same_metrics(run, tmp_path):
     assert metric_lines(tmp_path / "other") != metric_lines(run[0])
 
 
+def test_minutes_end_a_run_before_its_rounds(tmp_path):
+    """The base's evaluation alone takes longer; what there is gets judged and reported."""
+    summary = train(replace(TINY, rounds=50, minutes=1e-6), tmp_path / "a")
+    assert metric_lines(tmp_path / "a") == []
+    assert summary.report.is_file()
+    assert [e.mode for e in summary.evaluations["trained"]] == ["greedy", "sampled"]
+
+
+def test_minutes_that_suffice_change_nothing(run, tmp_path):
+    train(replace(TINY, minutes=600.0), tmp_path / "a")
+    assert metric_lines(tmp_path / "a") == metric_lines(run[0])
+
+
 def test_evaluation_does_not_change_training(run, tmp_path):
     config = replace(TINY, evaluation=EvaluationConfig(tiers=(), every=0))
     train(config, tmp_path / "blind")

@@ -108,6 +108,9 @@ class RunConfig:
     """Root of every random stream of training."""
     rounds: int = 32
     """Passes of collect and update."""
+    minutes: float = 0.0
+    """Minutes after which no further round begins; 0: no limit. How many rounds that makes is up
+    to the machine: leave it out where runs must be alike."""
     mix: dict[str, float] = field(default_factory=lambda: {"E1": 1.0})
     """Tier -> share of the training tasks, where there is no ladder."""
     ladder: LadderConfig = field(default_factory=LadderConfig)
@@ -127,6 +130,11 @@ class RunConfig:
         if self.rounds < 0 or self.seed < 0:
             raise ConfigError(
                 f"rounds and seed must not be negative, got {self.rounds} and {self.seed}"
+            )
+        if not 0 <= self.minutes < math.inf:
+            raise ConfigError(
+                f"minutes must be >= 0 and finite, got {self.minutes}",
+                hint="set minutes=0 for no limit",
             )
         needed = self.rollout.group_size * self.rollout.tasks_per_round
         if needed > self.replay_capacity:

@@ -88,9 +88,11 @@ def train(config: RunConfig, out: Path, *, listener: Listener = _quiet) -> Summa
     ) as writer:
         judge = _Judge(config, parts, writer, listener)
         status = "failed"
+        round = 0
         try:
             judge.full("base", round=0)
-            for round in range(1, config.rounds + 1):
+            while round < config.rounds and not clock.past(config.minutes):
+                round += 1
                 clock.start()
                 tasks = _tasks(config, parts, stream, ladder)
                 assert_disjoint(tasks, judge.every_task())
@@ -118,12 +120,7 @@ def train(config: RunConfig, out: Path, *, listener: Listener = _quiet) -> Summa
                     "replay/dropped_count": float(replay.dropped),
                 }
                 timing = clock.timing(trajectories, learned["learner/trained_tokens_count"])
-                recorded = _recorded(config, parts, trajectories)
-                for broken in (t for t in recorded if t.error):
-                    writer.event(
-                        "infrastructure_fault", round=round, task=broken.task.id, error=broken.error
-                    )
-                writer.trajectories(round, TRAIN, recorded)
+                _record(writer, round, _recorded(config, parts, trajectories))
                 writer.metrics(round, parts.engine.policy_version, metrics, timing)
                 listener(
                     Progress(
@@ -135,7 +132,7 @@ def train(config: RunConfig, out: Path, *, listener: Listener = _quiet) -> Summa
                     )
                 )
             if config.rounds:
-                judge.full("trained", round=config.rounds)
+                judge.full("trained", round=round)
             status = "finished"
         except KeyboardInterrupt:
             status = "interrupted"
@@ -152,8 +149,15 @@ def train(config: RunConfig, out: Path, *, listener: Listener = _quiet) -> Summa
         seconds=clock.elapsed(),
         memory_peak_mb=_memory_peak_mb(),
     )
-    listener(Progress(stage="finished", round=config.rounds, rounds=config.rounds))
+    listener(Progress(stage="finished", round=round, rounds=config.rounds))
     return summary
+
+
+def _record(writer: RunWriter, round: int, trajectories: Sequence[Trajectory]) -> None:
+    """Write down what was played in a round, and each fault."""
+    for broken in (t for t in trajectories if t.error):
+        writer.event("infrastructure_fault", round=round, task=broken.task.id, error=broken.error)
+    writer.trajectories(round, TRAIN, trajectories)
 
 
 def _tasks(
@@ -321,6 +325,10 @@ class _Clock:
     def elapsed(self) -> float:
         """Seconds since the run began."""
         return time.monotonic() - self._origin
+
+    def past(self, minutes: float) -> bool:
+        """True once the run has taken so many minutes; never for 0."""
+        return 0 < minutes * 60 <= self.elapsed()
 
     def timing(self, trajectories: Sequence[Trajectory], trained_tokens: float) -> dict[str, float]:
         """The round's timing, by metric name."""

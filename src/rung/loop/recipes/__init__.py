@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 from rung.errors import ConfigError, nearest
 from rung.loop.recipe import RunConfig
-from rung.loop.recipes.office import office, office_ladder, office_live, office_tiny
+from rung.loop.recipes.office import office, office_direct, office_ladder, office_live, office_tiny
 
 RECIPES: dict[str, Callable[[], RunConfig]] = {
     "office": office,
+    "office-direct": office_direct,
     "office-ladder": office_ladder,
     "office-live": office_live,
     "office-tiny": office_tiny,

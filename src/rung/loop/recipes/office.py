@@ -24,6 +24,19 @@ def office_ladder() -> RunConfig:
     )
 
 
+def office_direct() -> RunConfig:
+    """E3 from the first round, for as long as the ladder may take: what the ladder is worth."""
+    return replace(
+        office_ladder(),
+        recipe="office-direct",
+        rounds=1000,
+        minutes=30.0,
+        mix={"E3": 1.0},
+        ladder=LadderConfig(),
+        evaluation=EvaluationConfig(tiers=("E3",), tasks=100, every=15, tasks_between=40),
+    )
+
+
 def office_live() -> RunConfig:
     """A little training on real services, after training in the simulation.
 
