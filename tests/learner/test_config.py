@@ -36,6 +36,7 @@ def config(name: str, value: Any) -> LearnerConfig:
         ("reduction", None, "one of token, turn, trajectory"),
         ("scale", "std", "one of deviation, none"),
         ("credit", "token", "one of trajectory, turn"),
+        ("precision", "float16", "one of float32, bfloat16"),
     ],
 )
 def test_values_out_of_range_are_refused(name, value, rule):

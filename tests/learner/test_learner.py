@@ -300,6 +300,24 @@ def test_logprobs_of_the_same_model_leave_no_gap(llama, batch):
     assert colder.update(groups, round=1)["learner/logprob_gap_max"] > 0.1
 
 
+def test_bfloat16_computes_about_the_same_and_keeps_float32_weights(llama, batch):
+    model = llama()
+    groups = [
+        replace(g, trajectories=tuple(sampled_by(model, t) for t in g.trajectories)) for g in batch
+    ]
+    exact, rounded = (
+        learner(llama(), replace(FULL, precision=precision))
+        for precision in ("float32", "bfloat16")
+    )
+    metrics = exact.update(groups, round=1), rounded.update(groups, round=1)
+    assert metrics[0]["learner/logprob_gap_max"] < 1e-5
+    assert 1e-5 < metrics[1]["learner/logprob_gap_max"] < 0.1
+    assert metrics[1]["learner/kl_nats"] == 0.0
+    for one, other in zip(exact.model.parameters(), rounded.model.parameters(), strict=True):
+        assert other.dtype == other.grad.dtype == torch.float32
+        assert torch.cosine_similarity(one.grad.flatten(), other.grad.flatten(), dim=0) > 0.99
+
+
 @pytest.mark.parametrize("architecture", ["bigram", "gpt2"])
 def test_dropout_is_off(bigram, trajectory, group, architecture):
     """LOSS-10: the ratio before any update is 1, and the KL to an equal reference 0."""
@@ -374,6 +392,7 @@ OTHER = {
     "learning_rate": 2e-3,
     "updates_per_round": 3,
     "micro_batch_tokens": 20,
+    "precision": "bfloat16",
     "clip_low": 0.1,
     "clip_high": 0.1,
     "dual_clip": 1.5,

@@ -9,6 +9,7 @@ from rung.algorithms import Reduction, Scale, Stream
 from rung.errors import ConfigError
 
 Credit = Literal["trajectory", "turn"]
+Precision = Literal["float32", "bfloat16"]
 _PROCESS = Stream(weight=0.5, discount=0.8, trace=0.95)
 _OUTCOME = Stream(weight=1.0, discount=1.0, trace=1.0)
 
@@ -24,6 +25,9 @@ class LearnerConfig:
     micro_batch_tokens: int = 8192
     """Most tokens of one forward and backward pass; memory grows with it, results do not change
     beyond rounding."""
+    precision: Precision = "float32"
+    """Arithmetic of matrix products and attention. Weights, their updates and losses stay float32;
+    bfloat16 is faster and moves log-probabilities by its rounding."""
     clip_low: float = 0.2
     """How far below 1 the importance ratio counts."""
     clip_high: float = 0.28
@@ -62,7 +66,8 @@ class LearnerConfig:
             self._require(name, ">= 0", lambda value: 0 <= value < math.inf)
         self._require("clip_low", "above 0 and below 1", lambda value: 0 < value < 1)
         self._require("dual_clip", "> 1", lambda value: 1 < value < math.inf)
-        for name, kind in (("reduction", Reduction), ("scale", Scale), ("credit", Credit)):
+        kinds = {"reduction": Reduction, "scale": Scale, "credit": Credit, "precision": Precision}
+        for name, kind in kinds.items():
             known = get_args(kind)
             rule = "one of " + ", ".join(known)
             self._require(name, rule, known.__contains__)

@@ -124,7 +124,7 @@ class Learner:
         weights = torch.from_numpy(np.concatenate([r.weights for r in batch])).float()
         advantages = torch.from_numpy(np.concatenate([r.advantages for r in batch])).float()
         behaviour = torch.from_numpy(np.concatenate([r.behaviour for r in batch]))
-        logits = packed_logits(self.model, flat, layout, targets - 1).float() / self._temperature
+        logits = self._logits(self.model, flat, layout, targets - 1)
         logprobs = _chosen(logits, flat[targets])
         token = policy_loss(
             logprobs,
@@ -138,8 +138,8 @@ class Learner:
         total = token.loss - config.entropy_coefficient * spread
         if self._reference is not None:
             with torch.no_grad():
-                reference = packed_logits(self._reference, flat, layout, targets - 1).float()
-            kl = kl_k3(logprobs, _chosen(reference / self._temperature, flat[targets]))
+                reference = self._logits(self._reference, flat, layout, targets - 1)
+            kl = kl_k3(logprobs, _chosen(reference, flat[targets]))
             total = total + config.kl_coefficient * kl
             tally.kl += float(kl.detach().sum())
         loss = (weights * total).sum()
@@ -152,6 +152,13 @@ class Learner:
         gap = (logprobs.detach() - behaviour).abs().max()
         tally.gap_max = max(tally.gap_max, float(gap))
         return loss
+
+    def _logits(self, model: Any, flat: Tensor, layout: PackedRows, keep: Tensor) -> Tensor:
+        """Logits `[M, V]` at the sampling temperature, in float32."""
+        low = self._config.precision == "bfloat16"
+        with torch.autocast(flat.device.type, torch.bfloat16, enabled=low):
+            logits = packed_logits(model, flat, layout, keep)
+        return logits.float() / self._temperature
 
     def _metrics(self, taken: list[_Tally], tried: int) -> dict[str, float]:
         """Metrics of a round, over the updates that were taken; `tried` counts the others too."""
