@@ -1,18 +1,20 @@
 """Builds the built-in base policy from nothing: tokenizer, copying, cloning.
 
 A small Llama learns first to go on with a random segment that repeats, then clones
-demonstrations with human slips. What comes out writes well-formed actions and copies values, and
+demonstrations with slips. What comes out writes well-formed actions and copies values, and
 decides as poorly as its teacher: reinforcement learning can supply the rest. Long tasks are among
 the demonstrations, so that it can find its way in a long context. Tasks of the eval split are
 never demonstrated.
 """
 
+import itertools
 import json
 import logging
 import math
+import os
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -35,12 +37,15 @@ from rung.loop.measures import Evaluation
 from rung.loop.recipes import recipe
 from rung.loop.versions import versions
 from rung.models.base_tokenizer import train_tokenizer
+from rung.models.muon import Muon
 from rung.models.packed import PackedRows, packed_logits, use_packed_attention
 from rung.seeding import Seeds
 
 logger = logging.getLogger(__name__)
 
 Pair = tuple[np.ndarray, np.ndarray]
+_AHEAD = 100
+"""Batches of demonstrations made at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +68,13 @@ class BaseConfig:
     """Optimizer steps of copying; without them cloning takes several times as long to begin."""
     copy_tokens: int = 4096
     """Tokens of one of these."""
-    clone_updates: int = 2800
+    clone_updates: int = 2200
     """Optimizer steps of cloning."""
     batch_tokens: int = 10_000
     """Tokens of one of these."""
     learning_rate: float = 5e-3
     """Peak, for AdamW on embeddings and norms, and for Muon on matrices."""
-    share: dict[str, float] = field(default_factory=lambda: {"E1": 0.6, "E2": 0.25, "E3": 0.15})
+    share: dict[str, float] = field(default_factory=lambda: {"E1": 0.45, "E2": 0.25, "E3": 0.3})
     """Share of each tier among the demonstrations."""
 
 
@@ -139,21 +144,20 @@ def _copies(seeds: Seeds, config: BaseConfig, vocabulary: int) -> Iterator[list[
 
 
 def _demonstrations(tokenizer: Path, config: BaseConfig) -> Iterator[list[Pair]]:
-    """Batches of demonstrations, made ahead in another process."""
-    ahead = 4
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as workers:
+    """Batches of demonstrations, made by other processes while training waits.
 
-        def ask(index: int) -> Future[list[Pair]]:
-            return workers.submit(
-                batch, tokenizer, config.seed, index, config.share, config.batch_tokens
-            )
-
-        waiting = [ask(index) for index in range(ahead)]
-        index = ahead
-        while True:
-            yield waiting.pop(0).result()
-            waiting.append(ask(index))
-            index += 1
+    Side by side both would take longer: torch's threads wait for one another, and so for whatever
+    shares a core with one of them.
+    """
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as workers:
+        for first in itertools.count(step=_AHEAD):
+            asked = [
+                workers.submit(
+                    batch, tokenizer, config.seed, index, config.share, config.batch_tokens
+                )
+                for index in range(first, first + _AHEAD)
+            ]
+            yield from [future.result() for future in asked]
 
 
 def _fit(
@@ -167,9 +171,7 @@ def _fit(
     chosen = {id(p) for p in matrices}
     others = [p for p in model.parameters() if id(p) not in chosen]
     optimizers = [
-        torch.optim.Muon(
-            matrices, lr=learning_rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"
-        ),
+        Muon(matrices, lr=learning_rate, weight_decay=0.01),
         torch.optim.AdamW(others, lr=learning_rate, betas=(0.9, 0.98), weight_decay=0.0),
     ]
     recent: list[tuple[float, float]] = []
@@ -218,11 +220,16 @@ def _loss(model: Any, pairs: list[Pair]) -> tuple[Tensor, float, int]:
     mask = torch.from_numpy(np.concatenate([mask for _, mask in pairs]))
     layout = PackedRows([len(ids) for ids, _ in pairs])
     target = mask.nonzero().squeeze(1)
-    with torch.autocast("cpu", torch.bfloat16):
+    with torch.autocast("cpu", torch.bfloat16, enabled=_multiplies_bfloat16()):
         logits = packed_logits(model, ids, layout, target - 1).float()
     loss = functional.cross_entropy(logits, ids[target])
     right = (logits.argmax(-1) == ids[target]).float().mean()
     return loss, float(right), len(ids)
+
+
+def _multiplies_bfloat16() -> bool:
+    """Whether this CPU multiplies bfloat16 fast; without AVX-512 that is 100 times slower."""
+    return torch.backends.cpu.get_cpu_capability().startswith("AVX512")
 
 
 def build_base(config: BaseConfig, out: Path, *, tasks: int) -> list[Evaluation]:
