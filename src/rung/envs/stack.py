@@ -80,16 +80,9 @@ def _office_basic() -> Definition[Any]:
     return office_basic()
 
 
-def _office_recombined() -> Definition[Any]:
-    from rung.envs.office import office_recombined
-
-    return office_recombined()
-
-
 _BUILT_IN: dict[str, Callable[[], Definition[Any]]] = {
     "office": _office,
     "office-basic": _office_basic,
-    "office-recombined": _office_recombined,
 }
 
 

@@ -68,13 +68,13 @@ class BaseConfig:
     """Optimizer steps of copying; without them cloning takes several times as long to begin."""
     copy_tokens: int = 4096
     """Tokens of one of these."""
-    clone_updates: int = 2200
+    clone_updates: int = 2800
     """Optimizer steps of cloning."""
     batch_tokens: int = 10_000
     """Tokens of one of these."""
     learning_rate: float = 5e-3
     """Peak, for AdamW on embeddings and norms, and for Muon on matrices."""
-    share: dict[str, float] = field(default_factory=lambda: {"E1": 0.45, "E2": 0.25, "E3": 0.3})
+    share: dict[str, float] = field(default_factory=lambda: {"E1": 0.6, "E2": 0.25, "E3": 0.15})
     """Share of each tier among the demonstrations."""
 
 

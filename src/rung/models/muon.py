@@ -18,7 +18,7 @@ _MOMENTUM = 0.95
 
 
 def orthogonal(matrix: Tensor) -> Tensor:
-    """Near U Vᵀ of `matrix` = U S Vᵀ: singular values come out between about 0.7 and 1.2.
+    """Near U Vᵀ of `matrix` = U S Vᵀ: all but the smallest singular values come out near 1.
 
     Args:
         matrix: `[rows, columns]`; zeros stay zeros.
@@ -52,7 +52,9 @@ class Muon(torch.optim.Optimizer):
                 if matrix.grad is None:
                     continue
                 state = self.state[matrix]
-                momentum = state.setdefault("momentum", torch.zeros_like(matrix))
+                if not state:
+                    state["momentum"] = torch.zeros_like(matrix)
+                momentum = state["momentum"]
                 momentum.lerp_(matrix.grad, 1 - _MOMENTUM)
                 update = orthogonal(matrix.grad.lerp(momentum, _MOMENTUM))
                 matrix.mul_(1 - group["lr"] * group["weight_decay"])

@@ -8,7 +8,7 @@ from rung.envs.office import templates, tools
 from rung.envs.office.goal import goal_of
 from rung.envs.office.judge import subgoals, success
 from rung.envs.office.live import live_office
-from rung.envs.office.policy import Slips, demonstrator, expert, undo
+from rung.envs.office.policy import HUMAN, Slips, demonstrator, expert, undo
 from rung.envs.office.world import Office, load, save
 
 ABOUT = (
@@ -52,11 +52,6 @@ def office_basic() -> Definition[Office]:
     return replace(office(), about=ABOUT, tools=tools.BASIC, templates=templates.BASIC)
 
 
-def office_recombined() -> Definition[Office]:
-    """What the built-in base policy knows, in combinations that it never met."""
-    return replace(office_basic(), templates=templates.RECOMBINED)
-
-
 def identities(task: Task) -> tuple[Identity, ...]:
     """Names and addresses of the employees."""
     return tuple(
@@ -66,12 +61,4 @@ def identities(task: Task) -> tuple[Identity, ...]:
     )
 
 
-__all__ = [
-    "Office",
-    "Slips",
-    "demonstrator",
-    "expert",
-    "office",
-    "office_basic",
-    "office_recombined",
-]
+__all__ = ["HUMAN", "Office", "Slips", "demonstrator", "expert", "office", "office_basic"]

@@ -25,8 +25,6 @@ class Slips:
     """Leave a block out."""
     early: float = 0.0
     """Submit before the next block."""
-    tire: float = 0.0
-    """Submit after `PATIENCE` blocks, with more to do."""
     forget: float = 0.0
     """Leave the confirmation out."""
     ignore: float = 0.0
@@ -39,19 +37,8 @@ class Slips:
     """Submit the entry of another block."""
 
 
-CAREFUL = Slips(
-    skip=0.03, early=0.01, tire=0.75, forget=0.5, ignore=0.5, repeat=0.03, wander=0.03, confuse=0.03
-)
-"""Finds its place and copies, and fails where a decision is to be made."""
-HASTY = Slips(
-    skip=0.35, early=0.25, tire=0.75, forget=0.6, ignore=0.7, repeat=0.1, wander=0.08, confuse=0.25
-)
-"""Leaves out and breaks off."""
-CAREFUL_SHARE = 0.37
-"""Share of demonstrations that are careful. Were all of them equally sloppy, a policy cloned from
-them could not tell leaving out a block from having lost its place, and would lose it."""
-PATIENCE = 6
-"""Blocks after which the demonstrator tires: as many as E2 has at most, fewer than any of E3."""
+HUMAN = Slips(skip=0.25, early=0.12, forget=0.4, ignore=0.5, repeat=0.08, wander=0.06, confuse=0.12)
+"""The demonstrator of the built-in base policy."""
 
 
 def expert(task: Task) -> Expert:
@@ -68,10 +55,8 @@ def undo(action: Action) -> Action | None:
     return Action("edit_document", {"path": path, "text": old, "mode": "replace", "find": text})
 
 
-def demonstrator(task: Task, generator: np.random.Generator, slips: Slips | None = None) -> Expert:
-    """Carries out a task's blocks in order, with slips: carefully or hastily, unless told."""
-    if slips is None:
-        slips = CAREFUL if generator.random() < CAREFUL_SHARE else HASTY
+def demonstrator(task: Task, generator: np.random.Generator, slips: Slips = HUMAN) -> Expert:
+    """Carries out a task's blocks in order, with slips."""
     return _Worker(task, generator, slips).work()
 
 
@@ -90,8 +75,6 @@ class _Worker:
         price = ""
         for index, block in enumerate(self.goal.blocks):
             if index and self.happens(self.slips.early):
-                break
-            if index == PATIENCE and self.happens(self.slips.tire):
                 break
             if self.happens(self.slips.skip):
                 continue

@@ -7,8 +7,6 @@ The flagship family, at every tier, is the job on which agents are known to fail
 write the report in the required form, and mail it to the right person before the deadline.
 """
 
-import itertools
-from collections.abc import Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -36,15 +34,6 @@ E1: dict[str, tuple[Pattern, ...]] = {
 _SOURCES: tuple[SourceKind, ...] = ("lookup", "order", "count", "total", "extract", "via")
 _ONCE: tuple[SourceKind, ...] = ("cheaper", "dearer")
 _SINKS: tuple[SinkKind, ...] = ("append", "create", "correct", "send")
-UNSEEN: tuple[Pattern, ...] = (
-    ("order", "create"),
-    ("count", "send"),
-    ("total", "correct"),
-    ("extract", "create"),
-    ("via", "send"),
-)
-"""Combinations kept out of `BASIC`, to be judged on after training on the others."""
-SEEN = tuple(pair for pair in itertools.product(_SOURCES, _SINKS) if pair not in UNSEEN)
 _SUBGOALS = {"E1": (2, 3), "E2": (4, 6), "E3": (8, 12)}
 _FURTHER_SOURCES: dict[str, tuple[SourceKind, ...]] = {
     "E1": ("join", "cost"),
@@ -60,13 +49,7 @@ _COMBINED: tuple[SourceKind, ...] = ("larger", "sum")
 _REPORT: tuple[Pattern, ...] = (("cheaper", "report"), ("cheaper", "attach"))
 
 
-def _mixed(
-    generator: np.random.Generator,
-    *,
-    tier: str,
-    template: str = "mixed",
-    pairs: Sequence[Pattern] = SEEN,
-) -> Task:
+def _mixed(generator: np.random.Generator, *, tier: str) -> Task:
     """A long task of random blocks; about half of them hold the report that is mailed."""
     low, high = _SUBGOALS[tier]
     count = int(generator.integers(low, high + 1))
@@ -74,12 +57,12 @@ def _mixed(
     patterns: list[Pattern] = [(kind, _choose(generator, _SINKS[:2])) for kind in once]
     report = generator.random() < 0.5 and "cheaper" not in once
     while len(patterns) < count - 2 * report:
-        patterns.append(_choose(generator, pairs))
+        patterns.append((_choose(generator, _SOURCES), _choose(generator, _SINKS)))
     order = [patterns[i] for i in generator.permutation(len(patterns))]
     if report:
         at = int(generator.integers(len(order) + 1))
         order[at:at] = _REPORT
-    return draw(generator, tier=tier, template=template, patterns=order)
+    return draw(generator, tier=tier, template="mixed", patterns=order)
 
 
 def _composed(generator: np.random.Generator, *, tier: str, template: str) -> Task:
@@ -103,7 +86,7 @@ def _composed(generator: np.random.Generator, *, tier: str, template: str) -> Ta
     return draw(generator, tier=tier, template=template, patterns=patterns, extras=True)
 
 
-def _choose(generator: np.random.Generator, options: Sequence[Kind]) -> Kind:
+def _choose(generator: np.random.Generator, options: tuple[Kind, ...]) -> Kind:
     return options[int(generator.integers(len(options)))]
 
 
@@ -122,8 +105,3 @@ TEMPLATES = (
         for tier in _SUBGOALS
     ),
 )
-RECOMBINED = tuple(
-    Template("recombined", tier, partial(_mixed, tier=tier, template="recombined", pairs=UNSEEN))
-    for tier in ("E2", "E3")
-)
-"""What `BASIC` is made of, in the combinations that it never holds."""
